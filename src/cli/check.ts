@@ -17,10 +17,12 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
   return {
     data: { prompts: prompts.length, faults: all },
     text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${describeFault(fault)}\n`).join(""),
-    note: `${prompts.length} prompts, ${bad.length === 0 ? "nothing wrong" : `${bad.length} faults`}`,
+    note: `${count(prompts.length, "prompt")}, ${bad.length === 0 ? "nothing wrong" : count(bad.length, "fault")}`,
     failed: bad.length > 0,
   };
 }
+
+const count = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 export const checkCommands: Command[] = [
   {

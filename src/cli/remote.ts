@@ -48,7 +48,7 @@ export function connectTo(
     if (format !== undefined) return { name: "", format, text: wholeLines(parts, base) } as never;
     let text = "";
     for await (const part of parts) text += part;
-    return readAnswer(base, operation.output, response, text) as never;
+    return readAnswer(base, operation, response, text) as never;
   };
 }
 
@@ -100,7 +100,7 @@ function toRequest({ input, method, path }: Pick<AnyOperation, "input" | "method
 }
 
 /** The value of a response, without loss of its JSON. */
-function readAnswer(base: string, output: object, response: Response, text: string): unknown {
+function readAnswer(base: string, { id, output }: AnyOperation, response: Response, text: string): unknown {
   const { ok, status, headers } = response;
   const location = headers.get("Location");
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}. Use the URL of the service itself`);
@@ -109,9 +109,11 @@ function readAnswer(base: string, output: object, response: Response, text: stri
     throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }
   if (ok) return answer;
-  // A service without the management face has no such path, and its 404 has no code.
+  // A service without the management face has no such path, and its 404 has no code. An older one lacks what came later.
   if (status === 404 && (answer.code ?? "path_not_found") === "path_not_found") {
-    throw conflict(`${base} has no management API. Is the path of the URL right?`);
+    throw conflict(
+      `${base} has no management API, or an older one without ${id}. Is the path of the URL right, and the service up to date?`,
+    );
   }
   const requestId = headers.get("X-Request-Id");
   // The log is of use only for failures of the service. Any other refusal says all there is to know.

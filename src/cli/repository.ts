@@ -1,5 +1,5 @@
 // Reads the folder of a repository: its manifest, and the prompts in its files.
-import { conflict, invalid } from "../common/errors.ts";
+import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { describeFault, placeOf } from "../files/faults.ts";
 import type { Fault } from "../files/faults.ts";
 import { readFolder } from "../files/folder.ts";
@@ -29,11 +29,17 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   if (!await isFolder(base)) throw invalid(`${base} is no folder`);
   const { manifest, faults } = await readManifestIn(base, terminal);
   const folder = await findFolder(base, manifest ?? defaultManifest, named !== undefined || manifest !== undefined);
-  const files = new Map<string, string>();
+  const files = new Map<string, string>(), unread: Fault[] = [];
   const paths = await listFiles(folder);
   for (const path of paths) {
     if (formatOf(path) === undefined || path === manifestName) continue;
-    files.set(path, await terminal.read(pathIn(folder, path)));
+    const own = pathIn(folder, path);
+    try {
+      files.set(path, await terminal.read(own));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      unread.push({ file: own, line: 1, column: 1, message: error.message.replace(own, "The file") });
+    }
     terminal.report(`Read ${files.size} files`);
   }
   const read = readFolder(files);
@@ -42,7 +48,7 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
     folder,
     paths,
     prompts: read.prompts,
-    faults: [...faults, ...atFolder(folder, read.faults)],
+    faults: [...faults, ...unread, ...atFolder(folder, read.faults)],
   };
 }
 

@@ -2,7 +2,7 @@
 import { readItems } from "../common/json-text.ts";
 import { findPlaceholders } from "../common/template.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
-import { name as titleRule } from "../management/values.ts";
+import { name as titleRule, plainText } from "../management/values.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile } from "./formats.ts";
@@ -48,7 +48,10 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
     else if (other !== undefined) report(0, `The name ${name} is that of ${other.path} too`);
     else {
       const { title = name, description = "", messages, llmConfig } = content;
-      if (!titleRule.is(title)) report(Math.max(0, source.indexOf("title")), `The title must be ${titleRule.type}`);
+      const refuse = (member: string, type: string) =>
+        report(Math.max(0, source.indexOf(member)), `The ${member} must be ${type}`);
+      if (!titleRule.is(title)) refuse("title", titleRule.type);
+      if (!plainText.is(description)) refuse("description", plainText.type);
       prompts.set(name, {
         ...{ path, source, name, ownName: content.name, was, content: { title, description, messages, llmConfig } },
         isWritten: format.isWritten,
@@ -58,8 +61,16 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
   return { prompts: [...prompts.values()], faults };
 }
 
-/** A JSON file without messages is no prompt, such as a package.json beside prompts. */
-const isOtherJson = (path: string, text: string): boolean => path.endsWith(".json") && !/"messages"\s*:/.test(text);
+/** A JSON file without messages is no prompt, such as a package.json or a plan beside prompts. */
+function isOtherJson(path: string, text: string): boolean {
+  if (!path.endsWith(".json") || !/"messages"\s*:/.test(text)) return path.endsWith(".json");
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !("messages" in value);
+  } catch {
+    return false; // reading it says why
+  }
+}
 
 /** What is wrong with prompts besides what keeps them from being read: variables that are none, and secrets. */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {

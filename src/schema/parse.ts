@@ -1,7 +1,15 @@
 // Parses JSON text to checked values.
 import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
 import { isDeeper } from "../common/json-scan.ts";
-import { compact, isSameNumber, jsonText, makeWellFormed, readMembers, readValue } from "../common/json-text.ts";
+import {
+  compact,
+  isSameNumber,
+  jsonText,
+  makeWellFormed,
+  readItems,
+  readMembers,
+  readValue,
+} from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { check, hasType, isObject, isRawJson, metaOf } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
@@ -72,14 +80,25 @@ export const checkObject = <T extends object>(
 export const readObject = <T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T =>
   checkObject(struct, parseObject(source, whole));
 
-/** Reads the JSON text of an object without checking it. Returns it with the JSON text of its `rawJson` members. */
-export const readTrusted = (struct: object, text: string): object => ({
-  ...readValue(text) as object,
-  ...rawJsonOf(struct, readMembers(text)),
-});
+/**
+ * Reads the JSON text of an object without checking it. Returns it with the JSON text of its `rawJson` members, and of those of
+ * the objects in its lists.
+ */
+export function readTrusted(struct: object, text: string): object {
+  const value = readValue(text) as Record<string, unknown>, members = readMembers(text);
+  const lists = Object.entries(membersOf(struct)).flatMap(([name, member]) => {
+    const item = hasType(member, "array") ? (member as { schema?: object }).schema : undefined;
+    const isGiven = Array.isArray(value[name]) && item !== undefined && Object.values(membersOf(item)).some(isRawJson);
+    return isGiven ? [[name, readItems(members.get(name)!).map((one) => readTrusted(item, one))]] : [];
+  });
+  return { ...value, ...Object.fromEntries(lists), ...rawJsonOf(struct, members) };
+}
+
+const membersOf = (struct: object): Record<string, object> =>
+  "schema" in struct && isObject(struct.schema) ? struct.schema as Record<string, object> : {};
 
 function rawJsonOf(struct: object, members: Map<string, string>): Record<string, JsonText> {
-  const schema = "schema" in struct && isObject(struct.schema) ? struct.schema : {};
-  const rawJson = Object.entries(schema).filter(([name, member]) => isRawJson(member as object) && members.has(name));
+  const schema = membersOf(struct);
+  const rawJson = Object.entries(schema).filter(([name, member]) => isRawJson(member) && members.has(name));
   return Object.fromEntries(rawJson.map(([name]) => [name, jsonText(compact(members.get(name)!))]));
 }

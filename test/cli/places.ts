@@ -58,6 +58,7 @@ type Setup = Record<"workspaceId" | "key" | "keyId" | "promptId" | "deployId", s
 /** A place, and how tests use it. */
 export type Place = {
   name: string;
+  env: Record<string, string>;
   cli(args: string[], input?: string, more?: Partial<Terminal>): Promise<Result>;
   /** Runs a command that must succeed, and returns its JSON. */
   data<T = Data>(args: string[], input?: string): Promise<T>;
@@ -85,7 +86,7 @@ function placeOf(name: string, env: Record<string, string>, options: string[]): 
     const { id: deployId } = await data<Made>(create);
     return { workspaceId, key, keyId, promptId, deployId };
   }
-  return { name, cli, data, setUp };
+  return { name, env, cli, data, setUp };
 }
 
 export type Places = {

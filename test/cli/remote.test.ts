@@ -194,7 +194,7 @@ const faults: [name: string, answer: Answering, error: string][] = [
   [
     "a service under another path",
     json({ error: "Not found" }, 404),
-    `${url} has no management API. Is the path of the URL right?`,
+    `${url} has no management API, or an older one without getWorkspace. Is the path of the URL right, and the service up to date?`,
   ],
   ["a page of a proxy", html(502), noPromptledger(502)],
   ["a page with status 200", html(200), noPromptledger(200)],

@@ -1,0 +1,233 @@
+// Prompts as files on the command line: pull and check.
+// Runs on Node alone.
+import { writeFile } from "node:fs/promises";
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { openPlaces, runIn, words } from "./places.ts";
+import type { Place } from "./places.ts";
+import { bothLatest, createPromptFolder, git, hasGit, markdown } from "./prompt-folders.ts";
+
+const test = suite("pull and check");
+
+const { here, everywhere, folder } = await openPlaces(test);
+
+let made = 0;
+
+/** A workspace, and a folder to which its prompts are pulled. */
+async function open(place: Place, files: Record<string, string> = {}) {
+  const nth = made++;
+  const { id } = await place.data(words`workspace create --name ${`W${nth}`}`);
+  const repository = await createPromptFolder(`${folder}/${nth}`, files);
+  const scope = ["--dir", repository.path, "--workspace", id! as string];
+  const run = async (...args: string[]) => {
+    const { code, out, said } = await place.cli([...args, ...scope]);
+    return { code, out: out.replaceAll(`${repository.path}/`, ""), said: said.replaceAll(`${repository.path}/`, "") };
+  };
+  return {
+    ...{ id: id! as string, repository, run },
+    /** Makes a version elsewhere, as the console does. */
+    async push(name: string, prompt: object, ...more: string[]) {
+      const args = words`prompt push - --name ${name} --workspace ${id} ${["--new", ...more]}`;
+      await place.data(args, JSON.stringify(prompt));
+    },
+  };
+}
+
+const says = (text: string, more: object = {}) => ({
+  title: "Title",
+  messages: [{ role: "user", content: text }],
+  ...more,
+});
+const nothing = "Nothing to do: files and ledger are the same\n";
+
+everywhere("what was made elsewhere becomes files, after which there is nothing to do", async (place) => {
+  const { repository, run, push } = await open(place);
+  await push("support/chat", says("Hello {{name}}", { llmConfig: { model: "m", seed: 7 } }), "--deploy", "staging");
+  const parts = [{ role: "user", content: [{ type: "text", text: "Hi" }] }];
+  await push("parts", { title: "Parts", messages: parts }, "--deploy", "production");
+  const { code, out, said } = await run("pull");
+  assert.equal([code, said], [0, ""]);
+  assert.equal(out.trim().split("\n").sort(), [
+    "created parts.json (version 1)",
+    "created support/chat.md (version 1)",
+  ]);
+  const expected = "---\ntitle: Title\nllmConfig:\n  model: m\n  seed: 7\n---\n# user\nHello {{name}}\n";
+  assert.is(await repository.read("support/chat.md"), expected);
+  assert.is((await run("pull")).said, "The files have what the ledger has\n");
+  await repository.put({ "promptledger.yml": "deploy: {}\n" });
+  assert.is((await run("plan", "--check")).out, nothing);
+});
+
+everywhere("a pull keeps comments and the order of a file, and what people wrote besides stays", async (place) => {
+  const text = "---\n# why\nllmConfig:\n  temperature: 1 # warm\n  model: m\ntitle: Title\n---\n# user\nHi\n";
+  const { repository, run, push } = await open(place, { "a.md": text });
+  await run("apply");
+  await push("a", says("Hi", { llmConfig: { temperature: 1, model: "other" } }));
+  assert.is((await run("pull", "--force")).out, "changed a.md (version 2)\n");
+  assert.is(await repository.read("a.md"), text.replace("model: m", "model: other"));
+});
+
+everywhere("one prompt alone is pulled, or what deployments of a name serve", async (place) => {
+  const { repository, run, push } = await open(place, { "a.md": markdown("one"), "b.md": markdown("b one") });
+  await run("apply");
+  for (const [name, text] of [["a", "two"], ["b", "b two"]] as const) await push(name, says(text));
+  assert.is((await run("pull", "a", "--force")).out, "changed a.md (version 2)\n");
+  assert.is((await run("pull", "--live", "production", "--force")).out, "changed a.md (version 1)\n");
+  assert.is(await repository.read("b.md"), markdown("b one"));
+  assert.equal((await run("pull", "none")).said, "promptledger: Prompt none not found. See prompt list\n");
+});
+
+everywhere("names that no path has, and paths that are taken, get another path and say the name", async (place) => {
+  const { repository, run, push } = await open(place, {
+    "a.md": `---\nname: other\n${markdown("one").slice(4)}`,
+    "package.json": "{}",
+    "promptledger.yml": "deploy: {}\n",
+  });
+  await run("apply");
+  const parts = { title: "Parts", messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }] };
+  const names = ["a", "x.prompt", ".hidden/x", "node_modules/x", "_", "a.md/b", "readme", "prompt-a"];
+  for (const name of names) await push(name, says(`of ${name}`));
+  await push("package", parts);
+  const { code, said } = await run("pull");
+  assert.equal([code, said], [0, ""]);
+  assert.is((await run("plan", "--check")).out, nothing);
+  assert.is(await repository.read("package.json"), "{}");
+  assert.match(await repository.read("a.md"), "name: other");
+  assert.match(await repository.read("prompt-node_modules-x.md"), "name: node_modules/x");
+  assert.is((await runIn(["check", "--dir", repository.path], {})).code, 0);
+});
+
+everywhere("an archived prompt stays as it is in the files, and is told", async (place) => {
+  const { id, repository, run } = await open(place, { "a.md": markdown("one") });
+  await run("apply");
+  await place.data(words`prompt archive a --workspace ${id}`);
+  const { code, out, said } = await run("pull");
+  assert.equal([code, out], [0, ""]);
+  assert.is(said, "a is archived, and a.md is still there\nThe files have what the ledger has\n");
+  assert.is(await repository.read("a.md"), markdown("one"));
+});
+
+everywhere("files of formats that are only read are left, and told", async (place) => {
+  const text = "messages:\n  - role: user\n    content: Hi\n";
+  const { repository, run, push } = await open(place, { "a.prompt.yml": text });
+  await run("apply");
+  await push("a", says("Hotfix"));
+  const { code, said } = await run("pull", "--force");
+  assert.equal([code, await repository.read("a.prompt.yml")], [0, text]);
+  assert.match(said, "a.prompt.yml differs, and files of its format are only read: change it by hand\n");
+});
+
+everywhere("without git a file is replaced only with --force", async (place) => {
+  const { repository, run, push } = await open(place, { "a.md": markdown("one") });
+  await run("apply");
+  await push("a", says("hotfix"));
+  await push("new", says("new"));
+  const { code, said } = await run("pull");
+  assert.is(code, 1);
+  assert.match(
+    said,
+    "Nothing was written, since no git repository keeps what is in a.md. Commit it, or pull with --force\n",
+  );
+  assert.equal(Object.keys(await repository.readAll()), ["a.md", "promptledger.yml"]);
+  assert.is((await run("pull", "--force")).code, 0);
+  assert.is(await repository.read("a.md"), markdown("hotfix"));
+});
+
+if (!hasGit) console.log("skipped: what pull asks git: git is not installed");
+else {
+  everywhere("what no commit has is replaced only with --force, ignored files too", async (place) => {
+    const { repository, run, push } = await open(place, { "a.md": markdown("one"), "b.md": markdown("b") });
+    await git(repository.path, ["init", "-q"]);
+    await repository.put({ ".gitignore": "b.md\n" });
+    await git(repository.path, ["add", "."]);
+    await git(repository.path, ["commit", "-q", "-m", "One"]);
+    await run("apply");
+    await push("a", says("hotfix"));
+    await repository.put({ "a.md": markdown("edited") });
+    const error = (files: string) =>
+      `promptledger: Nothing was written, since no commit has what is in ${files}. Commit it, or pull with --force\n`;
+    assert.equal((await run("pull")).said, error("a.md"));
+    await git(repository.path, ["checkout", "-q", "a.md"]);
+    await push("b", says("hotfix of b"));
+    assert.equal((await run("pull")).said, error("b.md"));
+    assert.is(await repository.read("a.md"), markdown("one"));
+    assert.is((await run("pull", "a")).out, "changed a.md (version 2)\n");
+    // A file that is gone has nothing to lose.
+    await git(repository.path, ["checkout", "-q", "a.md"]);
+    await repository.put({ "a.md": null });
+    assert.is((await run("pull", "a")).out, "created a.md (version 2)\n");
+  });
+}
+
+const key = `sk-${"proj-"}${"a1B2".repeat(8)}`;
+const faulty: Record<string, string> = {
+  "braces.md": "Hello {{first name}} and {{name}}\n",
+  "secret.md": `# system\nUse ${key}\n`,
+  "tabs.md": "---\nllmConfig:\n\tmodel: x\n---\nHi\n",
+  "sub/Name.md": "Hi\n",
+  "one.md": "Hi\n",
+  "two.md": "---\nname: one\n---\nHi\n",
+  "lead.md": "Text\n# user\nHi\n",
+};
+
+test("check finds all faults with their places, without a database or a service, and never shows a secret", async () => {
+  const { repository } = await open(here, faulty);
+  const check = (...more: string[]) =>
+    runIn(["check", "--dir", repository.path, ...more], { DATABASE_URL: "file:/no/such/ledger.db" });
+  const { code, out, said } = await check();
+  const lines = out.replaceAll(`${repository.path}/`, "").trimEnd().split("\n");
+  const expected = [
+    "braces.md:1:7: {{first name}} is no variable: its name needs letters, digits, _ . $ or -",
+    "lead.md:1:1: Text before the first heading belongs to no message",
+    "secret.md:2:5: This looks like a key of OpenAI or Anthropic. Keep secrets elsewhere",
+    "sub/Name.md:1:1: The name of a prompt must be lower-case letters, digits, ., _ and - in segments separated by /, none " +
+    "of them . or .., at most 200 characters. Rename the file, or give it a name",
+    lines[4]!,
+    "two.md:1:1: The name one is that of one.md too",
+  ];
+  assert.equal(lines, expected);
+  assert.match(lines[4]!, /^tabs\.md:3:1: .*tab/i);
+  assert.equal([code, said], [1, "3 prompts, 6 faults\n"]);
+  assert.not.ok(out.includes(key));
+  const annotations = (await check("--format", "github")).out.split("\n");
+  assert.is(
+    annotations[0],
+    `::error file=${repository.path}/braces.md,line=1,col=7::{{first name}} is no variable: its name needs letters, digits, _ . $ or -`,
+  );
+  const { faults } = (await check("--json")).json as { faults: object[] };
+  assert.is(faults.length, 6);
+});
+
+test("check says when nothing is wrong, whatever other files are there", async () => {
+  const { repository } = await open(here, {
+    "a.md": "Hi {{ name }}\n",
+    "README.md": "{{ not a prompt",
+    "package.json": '{"name":"x"}',
+    "node_modules/x/y.md": "{{ x y }}",
+    ".git/z.md": "{{ x y }}",
+    "notes.txt": "{{",
+    "promptledger.yml": bothLatest,
+  });
+  const { code, out, said } = await runIn(["check", "--dir", repository.path], {});
+  assert.equal([code, out, said], [0, "", "1 prompt, nothing wrong\n"]);
+});
+
+test("check reports files that are no text, or too long, and texts that no prompt can have", async () => {
+  const { repository } = await open(here, {
+    "empty.md": "",
+    "long.md": "x".repeat(1024 * 1024 + 1),
+    "nul.md": '---\ndescription: "a\\0b"\n---\nHi\n',
+    "title.md": `---\ntitle: ${"x".repeat(201)}\n---\nHi\n`,
+  });
+  await writeFile(`${repository.path}/binary.md`, new Uint8Array([0x23, 0xff, 0xfe]));
+  const { code, out } = await runIn(["check", "--dir", repository.path], {});
+  assert.is(code, 1);
+  assert.equal(out.replaceAll(`${repository.path}/`, "").trimEnd().split("\n"), [
+    "binary.md:1:1: The file cannot be read: it is not UTF-8",
+    "long.md:1:1: The file must be at most 1048576 characters",
+    "nul.md:2:1: The description must be a string without NUL characters",
+    "title.md:2:1: The title must be a name of 1 to 200 characters without control characters",
+  ]);
+});
+
+test.run();
