@@ -1,13 +1,14 @@
 // `pull`: writes what the ledger has into the files of a folder.
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
-import type { LedgerPrompt, LedgerVersion } from "../files/plan.ts";
+import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
 import { writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
 import type { PromptFile } from "../files/folder.ts";
 import { canAdd, makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
 import { findUncommitted } from "../runtime/git.ts";
 import type { Terminal } from "../runtime/terminal.ts";
+import { committedIn } from "./committed.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { readLedger } from "./ledger-prompts.ts";
 import { readUsage, remote } from "./parameters.ts";
@@ -27,6 +28,9 @@ async function pull(context: CommandContext): Promise<Outcome> {
   const chosen = new Set(args.findText("PROMPT") === undefined ? ledger.keys() : [args.text("PROMPT")]);
   for (const name of chosen) if (!ledger.has(name)) throw conflict(`Prompt ${name} not found. See prompt list`);
 
+  // What was asked for by name is written whatever the file has.
+  const isAhead = args.has("force") || args.findText("PROMPT") !== undefined ? undefined : committedIn(folder);
+  const ahead: string[] = [];
   const taken = new Set(paths), notes: string[] = [], writes: [Pulled, WrittenFile][] = [];
   for (const prompt of ledger.values()) {
     if (!chosen.has(prompt.name)) continue;
@@ -35,12 +39,20 @@ async function pull(context: CommandContext): Promise<Outcome> {
       if (file !== undefined) notes.push(`${prompt.name} is archived, and ${pathIn(folder, file.path)} is still there`);
       continue;
     }
-    const version = await versionOf(prompt, args.findText("live"));
-    if (version === undefined) continue;
+    const wanted = await findWanted(prompt, args.findText("live"));
+    if (wanted === undefined) continue;
+    const { version } = wanted;
     const written = file === undefined
       ? writeNew(prompt.name, version.content, (path) => canAdd(taken, path))
       : writeOver(file, version, notes, folder);
     if (written === undefined) continue;
+    if (file !== undefined && isAhead !== undefined) {
+      const { isFromFiles, createdAt } = await wanted.findAuthor();
+      if (isFromFiles || await isAhead(file.path, version.content, createdAt)) {
+        ahead.push(pathIn(folder, file.path));
+        continue;
+      }
+    }
     taken.add(written.path);
     const action = file === undefined ? "created" : "changed";
     writes.push([{ name: prompt.name, version: version.version, path: pathIn(folder, written.path), action }, written]);
@@ -55,15 +67,25 @@ async function pull(context: CommandContext): Promise<Outcome> {
   return {
     data,
     text: () => data.map(({ action, path, version }) => `${action} ${path} (version ${version})\n`).join(""),
-    note: [...notes, ...(data.length === 0 ? ["The files have what the ledger has"] : [])].join("\n") || undefined,
+    note: [
+      ...notes,
+      ...describeAhead(ahead),
+      ...(data.length + ahead.length === 0 ? ["The files have what the ledger has"] : []),
+    ].join("\n") || undefined,
   };
 }
 
-/** The newest version, or the one that a deployment of this name serves. */
-async function versionOf(prompt: LedgerPrompt, deployment: string | undefined): Promise<LedgerVersion | undefined> {
-  if (deployment === undefined) return prompt.newest;
-  const found = prompt.deployments.find(({ name, isArchived }) => name === deployment && !isArchived);
-  return found === undefined ? undefined : await prompt.findVersion(found.currentVersion);
+const describeAhead = (paths: readonly string[]): string[] =>
+  paths.length === 0 ? [] : [`Left as they are, since they changed after what the ledger has: ${paths.join(", ")}`];
+
+type Wanted = { version: LedgerVersion; findAuthor(): Promise<Authorship> };
+
+/** The newest version and who made it, or the one that a deployment of this name serves and who made it live. */
+async function findWanted({ newest, deployments, findVersion }: LedgerPrompt, name: string | undefined) {
+  if (name === undefined) return { version: newest, findAuthor: () => Promise.resolve(newest) } satisfies Wanted;
+  const found = deployments.find((deployment) => deployment.name === name && !deployment.isArchived);
+  if (found === undefined) return undefined;
+  return { version: await findVersion(found.currentVersion), findAuthor: found.findPromotion } satisfies Wanted;
 }
 
 function writeOver(file: PromptFile, { content }: LedgerVersion, notes: string[], folder: string) {
@@ -108,7 +130,7 @@ export const pullCommands: Command[] = [
         dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
         workspace:
           "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
-        force: "Replace files with changes that are in no commit",
+        force: "Replace files that changed after what the ledger has, and those with changes that are in no commit",
       },
     ),
     summary: "Write prompts that were changed elsewhere to the files of a folder, new ones included",

@@ -72,7 +72,7 @@ function isOtherJson(path: string, text: string): boolean {
   }
 }
 
-/** What is wrong with prompts besides what keeps them from being read: variables that are none, and secrets. */
+/** What is wrong with prompts besides what keeps them from being read: secrets, conflicts, and variables that are none. */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   return prompts.flatMap(({ path, source, content }) => {
     const faults: Fault[] = [];
@@ -80,6 +80,8 @@ export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
     for (const { name, offset } of findSecrets(source)) {
       report(offset, `This looks like ${name}. Keep secrets elsewhere`);
     }
+    const conflict = /^<{7} [^]*?^={7}$[^]*?^>{7} /m.exec(source);
+    if (conflict !== null) report(conflict.index, "This looks like a conflict of a merge. Resolve it");
     for (const tag of new Set(readItems(content.messages.text).flatMap(findBrokenVariables))) {
       report(Math.max(0, source.indexOf(tag)), `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
     }

@@ -16,15 +16,15 @@ let made = 0;
 /** A workspace, and a folder to which its prompts are pulled. */
 async function open(place: Place, files: Record<string, string> = {}) {
   const nth = made++;
-  const { id } = await place.data(words`workspace create --name ${`W${nth}`}`);
+  const { id } = await place.data<{ id: string }>(words`workspace create --name ${`W${nth}`}`);
   const repository = await createPromptFolder(`${folder}/${nth}`, files);
-  const scope = ["--dir", repository.path, "--workspace", id! as string];
+  const scope = ["--dir", repository.path, "--workspace", id];
   const run = async (...args: string[]) => {
     const { code, out, said } = await place.cli([...args, ...scope]);
     return { code, out: out.replaceAll(`${repository.path}/`, ""), said: said.replaceAll(`${repository.path}/`, "") };
   };
   return {
-    ...{ id: id! as string, repository, run },
+    ...{ id, repository, run },
     /** Makes a version elsewhere, as the console does. */
     async push(name: string, prompt: object, ...more: string[]) {
       const args = words`prompt push - --name ${name} --workspace ${id} ${["--new", ...more]}`;

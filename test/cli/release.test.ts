@@ -19,11 +19,11 @@ let made = 0;
 /** A workspace, and a folder whose files go to it. */
 async function open(place: Place, files: Record<string, string> = {}) {
   const nth = made++;
-  const { id } = await place.data(words`workspace create --name ${`W${nth}`}`);
+  const { id } = await place.data<{ id: string }>(words`workspace create --name ${`W${nth}`}`);
   const repository = await createPromptFolder(`${folder}/${nth}`, files);
-  const scope = ["--dir", repository.path, "--workspace", id! as string];
+  const scope = ["--dir", repository.path, "--workspace", id];
   return {
-    ...{ id: id! as string, repository, place },
+    ...{ id, repository, place },
     plan: (...more: string[]) => place.cli(["plan", ...scope, ...more]),
     apply: (...more: string[]) => place.cli(["apply", ...scope, ...more]),
     /** The newest version of each prompt, and what each deployment serves. */
