@@ -23,6 +23,8 @@ export type Repository = {
   faults: Fault[];
 };
 
+const atOnce = 32; // files
+
 /** Reads the folder that `--dir` names, or the current one. */
 export async function readRepository({ args, terminal }: { args: Arguments; terminal: Terminal }): Promise<Repository> {
   const named = args.findText("dir"), base = named ?? ".";
@@ -30,17 +32,10 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   const { manifest, faults } = await readManifestIn(base, terminal);
   const folder = await findFolder(base, manifest ?? defaultManifest, named !== undefined || manifest !== undefined);
   const files = new Map<string, string>(), unread: Fault[] = [];
-  const paths = await listFiles(folder);
-  for (const path of paths) {
-    if (formatOf(path) === undefined || path === manifestName) continue;
-    const own = pathIn(folder, path);
-    try {
-      files.set(path, await terminal.read(own));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      unread.push({ file: own, line: 1, column: 1, message: error.message.replace(own, "The file") });
-    }
-    terminal.report(`Read ${files.size} files`);
+  const paths = await listFiles(folder), wanted = paths.filter((path) => formatOf(path) && path !== manifestName);
+  for (let start = 0; start < wanted.length; start += atOnce) {
+    await Promise.all(wanted.slice(start, start + atOnce).map(readOne));
+    terminal.report(`Read ${files.size} of ${wanted.length} files`);
   }
   const read = readFolder(files);
   return {
@@ -50,6 +45,16 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
     prompts: read.prompts,
     faults: [...faults, ...unread, ...atFolder(folder, read.faults)],
   };
+
+  async function readOne(path: string): Promise<void> {
+    const own = pathIn(folder, path);
+    try {
+      files.set(path, await terminal.read(own));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      unread.push({ file: own, line: 1, column: 1, message: error.message.replace(own, "The file") });
+    }
+  }
 }
 
 /** The same faults, with the paths of files as people know them. */

@@ -77,8 +77,8 @@ export function writeMarkdown(content: FileContent, existing = ""): string | und
       : `# ${role}\n${content === "" ? "" : `${escapeHeadings(content)}\n`}`
   );
   const text = `---\n${head}---\n${body.join("\n")}`;
-  // Whatever does not read back as it was is kept as JSON.
-  const read = readMarkdown(text, () => {});
+  // Whatever does not read back as it was is kept as JSON, and so are line ends of Windows, which files may get by themselves.
+  const read = text.includes("\r\n") ? undefined : readMarkdown(text, () => {});
   return read !== undefined && canonicalOf(read) === canonicalOf(content) && read.name === content.name
     ? text
     : undefined;

@@ -157,7 +157,13 @@ async function endsInStep(steps: Step[]): Promise<void> {
 
 test(`random histories end with files and ledger in step (seed ${seed})`, async () => {
   const steps = fc.array(step, { minLength: 1, maxLength: 12 });
-  await fc.assert(fc.asyncProperty(steps, endsInStep), { numRuns, seed });
+  const message = { role: "user", content: "Lines of\r\nWindows" };
+  const pushed: Step = {
+    kind: "push",
+    name: "a",
+    prompt: { title: "A", description: "", messages: [message], llmConfig: {} },
+  };
+  await fc.assert(fc.asyncProperty(steps, endsInStep), { numRuns, seed, examples: [[[pushed]]] });
 });
 
 test.run();
