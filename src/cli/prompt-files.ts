@@ -103,6 +103,7 @@ export async function findPrompt(
   const workspaceId = args.findText<WorkspaceId>("workspace");
   const reference = args.text("REF");
   const version = args.findNumber("version"), time = args.findNumber("time");
+  if (version !== undefined && time !== undefined) throw invalid("--version and --time exclude each other");
   if (isDeployment(reference)) {
     if (version !== undefined) throw invalid("--version is for prompts: a deployment has one live version");
     if (time !== undefined) {

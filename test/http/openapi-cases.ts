@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
-import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 
@@ -394,6 +394,12 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   unarchiveDeployment: { 200: [thatDeployment] },
   protectDeployment: { 200: [thatDeployment] },
   unprotectDeployment: { 200: [thatDeployment] },
+  readLiveVersion: {
+    200: [0, noon, noon + 1e9].map((time) => (world: World) => ({
+      ...thatDeployment(world),
+      query: { time: `${time}` },
+    })),
+  },
   listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
 
   listRecordFigures: {

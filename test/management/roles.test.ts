@@ -38,6 +38,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   createDeployment: () => ({ name: "x" }),
   promoteDeployment: () => ({ version: 1 }),
   renameDeployment: () => ({ name: "x" }),
+  readLiveVersion: () => ({ time: noon }),
   renamePrompt: () => ({ name: "x" }),
   deleteSession: () => ({ sessionId: "x" }),
   deleteWorkspaceSession: () => ({ sessionId: "x" }),
