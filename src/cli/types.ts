@@ -19,20 +19,20 @@ import { findWorkspace } from "./workspace.ts";
 async function promptsOfFolder(context: LocalContext): Promise<BundledPrompt[]> {
   const { manifest, prompts, faults } = await readRepository(context);
   refuseFaults(faults, context.terminal);
-  const { deploy, pinned, workspace = "" } = manifest;
+  const { deploy, workspace = "" } = manifest;
   if (deploy.size === 0) {
     throw conflict("promptledger.yml names no deployment under deploy, so there are no references");
   }
   return prompts.flatMap(({ name, content }) =>
     [...deploy.keys()].map((deployment) => {
-      const reference = `${name}@${deployment}`, version = pinned.get(deployment)?.get(name) ?? 0;
-      return { reference, content, version, id: name, deployId: reference, workspace: { id: "", name: workspace } };
+      const reference = `${name}@${deployment}`;
+      return { reference, content, version: 0, id: name, deployId: reference, workspace: { id: "", name: workspace } };
     })
   );
 }
 
-/** What the deployments of a workspace serve. Those that are off or archived serve nothing. */
-async function promptsOfLedger({ args, call }: CommandContext): Promise<BundledPrompt[]> {
+/** What the deployments of a workspace serve, or would if they were on. */
+async function promptsOfLedger({ args, call }: CommandContext): Promise<(BundledPrompt & { isActive: boolean })[]> {
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const workspace = await call(getWorkspace, { id: workspaceId });
   const contents = await readAll(call, listPromptContents, { workspaceId, versions: "live" as const });
@@ -40,9 +40,9 @@ async function promptsOfLedger({ args, call }: CommandContext): Promise<BundledP
   const deployments = await readAll(call, listDeployments, { workspaceId });
   return deployments.flatMap(({ id, reference, promptId, currentVersion, isActive }) => {
     const content = found.get(`${promptId} ${currentVersion}`);
-    return content === undefined || !isActive
+    return content === undefined
       ? []
-      : [{ reference, content, version: currentVersion, id: promptId, deployId: id, workspace }];
+      : [{ reference, content, version: currentVersion, id: promptId, deployId: id, workspace, isActive }];
   });
 }
 
@@ -108,6 +108,6 @@ export const typesCommands: Command[] = [
     ...readUsage(`bundle live [--workspace WORKSPACE] [--out FILE] [--check]${remote}`, {}, explanations),
     summary: "Write the prompts that deployments serve as a snapshot for the client",
     role: "viewer",
-    run: async (context) => putBundle(await promptsOfLedger(context), context),
+    run: async (context) => putBundle((await promptsOfLedger(context)).filter(({ isActive }) => isActive), context),
   },
 ];

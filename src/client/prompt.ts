@@ -32,13 +32,25 @@ export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfi
   /** As in `Prompt`. Each variable has a value, or a list of messages in the place of its message. */
   fill<Listed extends Known["lists"] = never>(
     ...given: [Exclude<Known["variables"], Listed>] extends [never]
-      ? [values?: Record<never, never>, lists?: Lists<Listed>, options?: FillOptions]
-      : [values: ValuesOf<Exclude<Known["variables"], Listed>>, lists?: Lists<Listed>, options?: FillOptions]
+      ? [values?: Nothing, lists?: Lists<Known["lists"], Listed>, options?: FillOptions]
+      : [
+        values: Readonly<Record<Exclude<Known["variables"], Listed>, Value>>,
+        lists?: Lists<Known["lists"], Listed>,
+        options?: FillOptions,
+      ]
+  ): Message[];
+  /** With `missing`, any of them may be left out. */
+  fill(
+    values: ([Known["variables"]] extends [never] ? Nothing : Partial<Record<Known["variables"], Value>>) | undefined,
+    lists: Partial<Lists<Known["lists"]>> | undefined,
+    options: { missing: "keep" | "empty" },
   ): Message[];
 };
 
-type ValuesOf<Names extends string> = Readonly<Record<Names, Value>>;
-type Lists<Names extends string> = Readonly<Record<Names, readonly object[]>>;
+/** An object without members. TypeScript takes `{}` for one that may have any. */
+type Nothing = Readonly<Record<string, never>>;
+type Lists<Names extends string, Listed extends Names = Names> = [Names] extends [never] ? Nothing
+  : Readonly<Record<Listed, readonly object[]>>;
 
 /** The active prompt of a deployment. Its content is frozen: `fill` gives messages of your own. */
 export type Prompt<Config = Record<string, unknown>> = {

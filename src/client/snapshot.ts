@@ -50,10 +50,11 @@ export const createSnapshot = (
   const save = (deployId?: string, change?: Entry): Promise<void> =>
     saving = saving.then(async () => {
       const found = await load().catch(tell);
-      const name = owner + deployId, known = entries[name];
-      // A name that the service has never known leaves no trace.
+      const name = owner + deployId, known = entries[name] ?? entries[deployId!];
+      // A name that neither the service has ever known nor a bundle leaves no trace.
       if (change && !(known?.at! > change.at) && (known || change.prompt)) entries[name] = change;
-      const newest = Object.entries(entries).sort(([, one], [, other]) => other.at - one.at).slice(0, maxPrompts);
+      const newest = Object.entries(entries).sort(([, one], [, other]) => other.at - one.at)
+        .filter(([, { at }], nth) => !at || nth < maxPrompts); // a bundle stays whole
       entries = Object.fromEntries(newest);
       const text = JSON.stringify({ entries });
       if (text !== found) await store!.save(text);

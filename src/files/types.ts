@@ -12,12 +12,13 @@ const header = "Written by `promptledger types`. Do not edit it: run that again.
 
 /** The variables that stand in texts, and those that are the whole content of a message, which lists of messages may fill too. */
 function splitVariables({ messages }: PromptContent): { all: string[]; lists: string[] } {
-  const isSole = (message: string) => {
-    const { content } = JSON.parse(message) as { content: unknown };
-    return typeof content === "string" && soleVariable(content) !== undefined;
+  const withoutSole = (source: string) => {
+    const message = JSON.parse(source) as { content: unknown };
+    const isSole = typeof message.content === "string" && soleVariable(message.content) !== undefined;
+    return isSole ? JSON.stringify({ ...message, content: "" }) : source;
   };
-  const all = variablesOf(messages), others = readItems(messages.text).filter((message) => !isSole(message));
-  const inTexts = variablesOf(jsonText(`[${others.join(",")}]`));
+  const all = variablesOf(messages);
+  const inTexts = variablesOf(jsonText(`[${readItems(messages.text).map(withoutSole).join(",")}]`));
   return { all, lists: all.filter((name) => !inTexts.includes(name)) };
 }
 
@@ -63,29 +64,52 @@ function shapeOf(value: unknown, indent: string): string {
 const grouped = (shape: string): string => shape.includes(" | ") ? `(${shape})` : shape;
 const nameOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 
-/** A Python module with the same, for type checkers. */
+/** A Python module with the same, for type checkers. It runs on Python 3.9 and newer. */
 export function toPython(prompts: readonly TypedPrompt[]): string {
-  const taken = new Set<string>();
+  const taken = new Set(reserved);
   const entries = inOrder(prompts).map(({ reference, content }) => {
     const { all, lists } = splitVariables(content);
-    const name = classNameOf(reference, taken);
-    const members = all.map((variable) =>
-      `    ${JSON.stringify(variable)}: ${lists.includes(variable) ? "NotRequired[Value]" : "Value"},\n`
-    );
-    return { reference, name, text: `${name} = TypedDict("${name}", {\n${members.join("")}})\n` };
+    const name = classNameOf(reference, taken), needed = all.filter((variable) => !lists.includes(variable));
+    return {
+      reference,
+      name,
+      text: lists.length === 0 ? dictOf(name, all) : dictWithLists(name, needed, lists, taken),
+    };
   });
   const references = entries.map(({ reference }) => `    ${JSON.stringify(reference)},\n`).join("");
   const variables = entries.map(({ reference, name }) => `    ${JSON.stringify(reference)}: ${name},\n`).join("");
-  return `"""${header}"""\n\nfrom typing import Literal, NotRequired, TypedDict, Union\n\nValue = Union[str, int, float, bool]\n\n` +
+  return `"""${header}"""\n\nfrom typing import Literal, TypedDict, Union\n\nValue = Union[str, int, float, bool]\n\n` +
     `${entries.map(({ text }) => `${text}\n`).join("")}` +
     (entries.length === 0 ? "" : `Reference = Literal[\n${references}]\n\n`) +
     `#: The variables of each prompt, by its reference.\nVARIABLES = {\n${variables}}\n`;
 }
 
+/** The names that mean something else in the module. */
+const reserved = ["False", "Literal", "None", "Reference", "True", "TypedDict", "Union", "VARIABLES", "Value"];
+
+function dictOf(name: string, variables: readonly string[], options = ""): string {
+  const members = variables.map((variable) => `    ${JSON.stringify(variable)}: Value,\n`).join("");
+  return `${name} = TypedDict("${name}", {\n${members}}${options})\n`;
+}
+
+/** Lists of messages may take the place of some variables, which a dictionary need not have. Python 3.9 has no NotRequired. */
+function dictWithLists(name: string, needed: readonly string[], lists: readonly string[], taken: Set<string>): string {
+  if (needed.length === 0) return dictOf(name, lists, ", total=False");
+  const [texts, others] = ["Texts", "Lists"].map((part) => freeName(name + part, taken)) as [string, string];
+  return `${dictOf(texts, needed)}\n${dictOf(others, lists, ", total=False")}\n` +
+    `class ${name}(${texts}, ${others}):\n    pass\n\n`;
+}
+
 /** `support/chat@production` → `SupportChatProduction`. */
 function classNameOf(reference: string, taken: Set<string>): string {
   const words = reference.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
-  const base = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("").replace(/^(?=\d|$)/, "Prompt");
+  return freeName(
+    words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("").replace(/^(?=\d|$)/, "Prompt"),
+    taken,
+  );
+}
+
+function freeName(base: string, taken: Set<string>): string {
   let name = base;
   for (let nth = 2; taken.has(name); nth++) name = `${base}${nth}`;
   taken.add(name);

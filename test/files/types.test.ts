@@ -1,0 +1,280 @@
+// The types of prompts, as applications compile them.
+// Runs on Node alone.
+import { execFile } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import { isFull, suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { jsonText, stringify } from "../../src/common/json-text.ts";
+import { toPython, toTypeScript } from "../../src/files/types.ts";
+import type { TypedPrompt } from "../../src/files/types.ts";
+import { variablesOf } from "../../src/management/prompt-text.ts";
+import { createFolder } from "../conformance/processes.ts";
+import { currentRuntime, pathOf } from "../runtimes.ts";
+
+const test = suite("types of prompts");
+
+const run = promisify(execFile);
+
+const promptOf = (reference: string, messages: object[], llmConfig: object = {}): TypedPrompt => ({
+  reference,
+  content: {
+    title: "",
+    description: "",
+    messages: jsonText(stringify(messages)),
+    llmConfig: jsonText(JSON.stringify(llmConfig)),
+  },
+});
+
+const assistant = promptOf(
+  "support/assistant@production",
+  [
+    { role: "system", content: "You answer customers of {{shop}}." },
+    { role: "placeholder", content: "{{history}}" },
+    { role: "user", content: "{{question}}" },
+  ],
+  { model: "small", temperature: 0.2, stop: [], tools: [{ name: "a" }, { name: "b" }], "top-p": null },
+);
+const plain = promptOf("plain@production", [{ role: "user", content: "Hello" }]);
+const mixed = promptOf("mixed@production", [
+  { role: "user", content: "{{text}} and {{both}}" },
+  { role: "placeholder", content: "{{both}}" },
+  { role: "user", content: [{ type: "text", text: "{{parts}}" }] },
+  { role: "user", content: "{{both}}", name: "{{user}}" },
+]);
+
+test("a TypeScript module has the variables of each prompt, those that lists may fill, and the configuration", () => {
+  assert.is(
+    toTypeScript([assistant, plain]),
+    `// Written by \`promptledger types\`. Do not edit it: run that again.
+
+/** For createClient<Prompts>() of promptledger/client. */
+export type Prompts = {
+  "plain@production": {
+    variables: never;
+    lists: never;
+    llmConfig: Record<string, never>;
+  };
+  "support/assistant@production": {
+    variables: "shop" | "history" | "question";
+    lists: "history" | "question";
+    llmConfig: {
+      model: string;
+      temperature: number;
+      stop: unknown[];
+      tools: {
+        name: string;
+      }[];
+      "top-p": null;
+    };
+  };
+};
+
+/** The references of all prompts. */
+export type Reference = keyof Prompts;
+`,
+  );
+});
+
+test("a Python module has them as TypedDicts, and only variables that lists may fill can be left out", () => {
+  assert.is(
+    toPython([assistant, plain, mixed]),
+    `"""Written by \`promptledger types\`. Do not edit it: run that again."""
+
+from typing import Literal, TypedDict, Union
+
+Value = Union[str, int, float, bool]
+
+MixedProduction = TypedDict("MixedProduction", {
+    "text": Value,
+    "both": Value,
+    "parts": Value,
+    "user": Value,
+})
+
+PlainProduction = TypedDict("PlainProduction", {
+})
+
+SupportAssistantProductionTexts = TypedDict("SupportAssistantProductionTexts", {
+    "shop": Value,
+})
+
+SupportAssistantProductionLists = TypedDict("SupportAssistantProductionLists", {
+    "history": Value,
+    "question": Value,
+}, total=False)
+
+class SupportAssistantProduction(SupportAssistantProductionTexts, SupportAssistantProductionLists):
+    pass
+
+
+Reference = Literal[
+    "mixed@production",
+    "plain@production",
+    "support/assistant@production",
+]
+
+#: The variables of each prompt, by its reference.
+VARIABLES = {
+    "mixed@production": MixedProduction,
+    "plain@production": PlainProduction,
+    "support/assistant@production": SupportAssistantProduction,
+}
+`,
+  );
+});
+
+test("the modules depend on the prompts alone, not on their order", () => {
+  const prompts = [assistant, plain, mixed];
+  for (const write of [toTypeScript, toPython]) assert.is(write(prompts), write(prompts.toReversed()));
+});
+
+test("names of Python classes that are alike, or mean something else, get a number", () => {
+  const references = ["a-b@c", "a/b@c", "a.b@c", "none@-", "value@-", "-@_", "1@2"];
+  const names = toPython(references.map((reference) => promptOf(reference, []))).matchAll(/^(\w+) = TypedDict/gm);
+  assert.equal([...names].map(([, name]) => name), ["Prompt", "Prompt12", "ABC", "ABC2", "ABC3", "None2", "Value2"]);
+});
+
+const uses = `
+import { createClient } from "promptledger/client";
+import type { Client, Message } from "promptledger/client";
+import type { Prompts, Reference } from "./prompts.ts";
+const ledger: Client<Prompts> = createClient<Prompts>();
+const assistant = await ledger.prompt("support/assistant@production", { fallback: { messages: [] } });
+const mixed = await ledger.prompt("mixed@production"), plain = await ledger.prompt("plain@production");
+const shop = "Acme", question = "Where?", history: Message[] = [];
+export const messages: Message[] = assistant.fill({ shop, question, history: "none" });
+assistant.fill({ shop, question }, { history });
+assistant.fill({ shop: 1 }, { history, question: [] });
+assistant.fill({ shop: 1n, question: true }, { history }, { missing: "throw" });
+assistant.fill({ shop }, {}, { missing: "empty" });
+assistant.fill(undefined, { history }, { missing: "keep" });
+assistant.fill({ shop, question, history: "" }, {}, { missing: "keep" });
+plain.fill();
+plain.fill({}, {});
+plain.fill(undefined, undefined, { missing: "empty" });
+mixed.fill({ text: "", both: "", parts: "", user: "" }, {});
+assistant.call().done({ status: 1, input: messages });
+export const config: [string, number, string | undefined] =
+  [assistant.llmConfig.model, assistant.llmConfig.temperature, assistant.llmConfig.tools[0]?.name];
+export const references: Reference[] = ["plain@production", "mixed@production"];
+const each = await ledger.prompt(references[0]!);
+each.call();
+// Without types everything is as it was.
+const untyped: Client = createClient();
+const prompt = await untyped.prompt<{ model: string }>("any@thing");
+prompt.fill({ any: 1 }, { lists: [] });
+export const model: string = prompt.llmConfig.model;
+`;
+
+/** Each is an error. */
+const mistakes = [
+  'ledger.prompt("support/assistant@prod")',
+  "assistant.fill({ shp: shop, question, history: '' })",
+  "assistant.fill({ question, history: '' })",
+  "assistant.fill({ shop, question })",
+  "assistant.fill({ shop, question, history: '', more: '' })",
+  "assistant.fill({ shop: null, question, history: '' })",
+  "assistant.fill({ shop: {}, question, history: '' })",
+  "assistant.fill({ shop, question }, { histroy: history })",
+  "assistant.fill({ question }, { history })",
+  "assistant.fill({ question }, { history, shop: [] })",
+  "assistant.fill({ shop, question }, { history: 'none' })",
+  "assistant.fill()",
+  "assistant.fill({ shp: shop }, {}, { missing: 'empty' })",
+  "assistant.fill({}, { shop: [] }, { missing: 'empty' })",
+  "assistant.fill({ shop }, {}, { missing: 'throw' })",
+  "mixed.fill({ text: '', parts: '', user: '' }, { both: [] })",
+  "plain.fill({ shop })",
+  "plain.fill({}, { history })",
+  "plain.fill({ shop }, {}, { missing: 'keep' })",
+  "assistant.llmConfig.top_p",
+  "plain.llmConfig.model.length",
+  "untyped.prompt('any@thing').fill()",
+];
+
+const name = fc.string({ unit: fc.constantFrom(..."aZ09_.$-éж日𝔘"), minLength: 1, maxLength: 8 });
+const text = fc.string({ unit: "binary", maxLength: 8 });
+
+/** Any prompt. Its reference is as hard as those that servers of other versions may allow. */
+const anyPrompt = fc.record({
+  reference: fc.oneof(text, name),
+  messages: fc.array(fc.record({ role: text, content: fc.oneof(text, name.map((each) => `{{${each}}}`)) })),
+  llmConfig: fc.dictionary(fc.oneof(text, name), fc.jsonValue()),
+});
+
+/** Prompts with a reference of their own each. */
+const anyPrompts = fc.sample(anyPrompt, { numRuns: isFull ? 2_000 : 200, seed: 31 }).map(
+  ({ reference, messages, llmConfig }, nth) => promptOf(`${reference}@${nth}`, messages, llmConfig),
+);
+
+// Compilers are the same on every runtime.
+if (currentRuntime === "Node") {
+  const folder = await createFolder();
+  test.after(() => folder.remove());
+  await writeFile(
+    `${folder.path}/tsconfig.json`,
+    JSON.stringify({
+      extends: pathOf("tsconfig.json"),
+      compilerOptions: {
+        paths: { "promptledger/client": [pathOf("src/client/index.ts")] },
+        typeRoots: [pathOf("node_modules/@types")],
+      },
+      include: ["."],
+    }),
+  );
+  await writeFile(`${folder.path}/package.json`, '{"type":"module"}');
+
+  /** Compiles files in a strict project. Returns what TypeScript prints. */
+  async function compile(files: Record<string, string>): Promise<string> {
+    for (const [name, content] of Object.entries(files)) await writeFile(`${folder.path}/${name}`, content);
+    const { stdout } = await run(pathOf("node_modules/.bin/tsc"), ["--project", folder.path]).catch((error) => error);
+    for (const name of Object.keys(files)) await rm(`${folder.path}/${name}`);
+    return stdout;
+  }
+
+  test("what is right compiles in a strict project, and each mistake does not", async () => {
+    const lines = mistakes.map((mistake) => `  // @ts-expect-error\n  ${mistake};\n`);
+    const prompts = toTypeScript([assistant, plain, mixed]);
+    const app = `${uses}export function fail() {\n${lines.join("")}}\n`;
+    assert.is(await compile({ "prompts.ts": prompts, "app.ts": app }), "");
+    const printed = await compile({
+      "prompts.ts": prompts,
+      "app.ts": `${uses}assistant.fill({ shp: shop, question });\n`,
+    });
+    assert.match(printed, "'shp' does not exist");
+    assert.match(printed, "Did you mean to write 'shop'?");
+  });
+
+  test("the module of any prompts compiles, and each configuration has its type", async () => {
+    const configs = anyPrompts.map(({ reference, content }, nth) =>
+      `export const config${nth}: Prompts[${JSON.stringify(reference)}]["llmConfig"] = ${content.llmConfig.text};\n` +
+      `export const variables${nth}: Record<Prompts[${JSON.stringify(reference)}]["variables"], 1> = ${
+        JSON.stringify(Object.fromEntries(variablesOf(content.messages).map((each) => [each, 1])))
+      };\n`
+    );
+    const app = `import type { Prompts } from "./prompts.ts";\n${configs.join("")}`;
+    assert.is(await compile({ "prompts.ts": toTypeScript(anyPrompts), "app.ts": app }), "");
+  });
+
+  const python = await run("python3", ["--version"]).then(() => "python3", () => undefined);
+  if (python !== undefined) {
+    test("the module of any prompts runs in Python, and has the variables of each", async () => {
+      const path = `${folder.path}/prompts.py`;
+      await writeFile(path, toPython(anyPrompts));
+      const script = "import json, prompts; print(json.dumps({ reference: [sorted(each.__annotations__), " +
+        "sorted(each.__required_keys__)] for reference, each in prompts.VARIABLES.items() }))";
+      const { stdout } = await run(python, ["-W", "error", "-c", script], { cwd: folder.path });
+      const found = JSON.parse(stdout) as Record<string, [string[], string[]]>;
+      assert.equal(Object.keys(found).sort(), anyPrompts.map(({ reference }) => reference).sort());
+      for (const { reference, content } of anyPrompts) {
+        const [all, needed] = found[reference]!;
+        assert.equal(all.toSorted(), variablesOf(content.messages).sort(), reference);
+        assert.ok(needed.every((each) => all.includes(each)));
+      }
+    });
+  }
+}
+
+test.run();
