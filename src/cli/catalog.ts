@@ -5,10 +5,10 @@ import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../management/history.ts";
 import type { DeploymentChange } from "../management/history.ts";
+import { shortCommit } from "../management/origin.ts";
 import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
-import { shortCommit } from "./origin.ts";
 
 type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
 type PromptListInput = ListInput & { text?: string | undefined };

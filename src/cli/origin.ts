@@ -1,6 +1,6 @@
 // The commit that a release comes from: what CI says of it in variables, or else git.
 import type { Origin } from "../management/origin.ts";
-import { findHead, findUncommitted } from "../runtime/git.ts";
+import { findHead, findUncommitted, withoutPassword } from "../runtime/git.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -84,16 +84,12 @@ export async function findOrigin(env: Env, folder: string, commit?: string): Pro
   });
 }
 
-/** How lists name a commit: as much of its hash as tells it from others. */
-export const shortCommit = (origin: Origin | null): string =>
-  origin === null ? "" : origin.commit.replace(/^([0-9a-f]{12})[0-9a-f]{28,}/, "$1");
-
 const maxLength = 200; // of a label
 
-/** Without members that are not known, and without control characters. */
+/** Without members that are not known, control characters, and passwords in addresses. */
 function shortened(origin: Record<string, string | undefined> & { commit: string }): Origin {
   const given = Object.entries(origin).map(([name, text]) =>
-    [name, text?.replace(/\p{Cc}/gu, " ").trim().slice(0, maxLength).toWellFormed()] as const
+    [name, text && withoutPassword(text).replace(/\p{Cc}/gu, " ").trim().slice(0, maxLength).toWellFormed()] as const
   );
   return Object.fromEntries(given.filter(([, text]) => text)) as Origin;
 }

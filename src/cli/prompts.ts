@@ -1,5 +1,6 @@
 // The commands for prompts and their versions, and how the command line shows them.
 import { describeRole } from "../management/operation.ts";
+import { shortCommit } from "../management/origin.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
@@ -12,7 +13,6 @@ import { showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 import { readAll } from "./lists.ts";
-import { shortCommit } from "./origin.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 

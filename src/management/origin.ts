@@ -22,3 +22,7 @@ export const knownOrigin = described(nullable(Origin), "The commit of a reposito
 
 /** The origin in the `after` of an entry of the audit log. */
 export const originIn = (after: Record<string, unknown>): Origin | null => (after.origin as Origin | undefined) ?? null;
+
+/** How lists name a commit: as much of its hash as tells it from others. */
+export const shortCommit = (origin: Origin | null): string =>
+  origin === null ? "" : origin.commit.replace(/^([0-9a-f]{12})[0-9a-f]{28,}/, "$1");

@@ -41,7 +41,7 @@ export const isShallow = async (folder: string): Promise<boolean> =>
   (await git(folder, "rev-parse", "--is-shallow-repository"))?.trim() === "true";
 
 /** `https://user:secret@host/path` → `https://host/path` */
-const withoutPassword = (address: string): string => address.replace(/^(\w+:\/\/)[^/@]*@/, "$1");
+export const withoutPassword = (address: string): string => address.replace(/^(\w+:\/\/)[^/@]*@/, "$1");
 
 /** What a git command prints; undefined if it fails. */
 const git = (folder: string, ...args: string[]): Promise<string | undefined> =>

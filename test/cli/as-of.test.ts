@@ -1,6 +1,7 @@
 // What was live, or the newest, at a time, on the command line.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import type { LiveVersion } from "../../src/management/history.ts";
 import { promptFile } from "../helpers.ts";
 import { openPlaces, words } from "./places.ts";
 import type { Data, Place } from "./places.ts";
@@ -24,10 +25,10 @@ async function promoteSecond({ data, setUp }: Place) {
 
 everywhere("deploy at says which version was live, and who had made it so", async (place) => {
   const { workspaceId, deployId, promotedAt } = await promoteSecond(place);
-  const ask = (time: string) => place.data(words`deploy at ${deployId} --time ${time}`);
+  const ask = (time: string) => place.data<LiveVersion>(words`deploy at ${deployId} --time ${time}`);
   const then = await ask(iso(promotedAt)), before = await ask(iso(promotedAt - 1));
   assert.equal([then.version, before.version, then.isActive, then.at], [2, 1, true, promotedAt]);
-  assert.match((then.change as { actor: string }).actor, "Ada");
+  assert.match(then.change!.actor, "Ada");
   const scope = words`--workspace ${workspaceId}`;
   const { out } = await place.cli([...words`deploy at greeting@production --time ${iso(promotedAt)}`, ...scope]);
   const lines = [`at +${iso(promotedAt)}`, `since +${iso(promotedAt)}`, "version +2", "active +yes", "note +Shorter"];
@@ -45,7 +46,7 @@ everywhere("deploy at says so where there was no deployment yet, and prints null
 everywhere("prompt show --time shows what a deployment served, or what the newest version was", async (place) => {
   const { promptId, deployId, promotedAt, pushedAt } = await promoteSecond(place);
   const titleAt = async (ref: string, time: number) =>
-    (await place.data(words`prompt show ${ref} --time ${iso(time)}`)).title as string;
+    (await place.data<{ title: string }>(words`prompt show ${ref} --time ${iso(time)}`)).title;
   assert.equal(
     [await titleAt(deployId, promotedAt), await titleAt(deployId, promotedAt - 1)],
     ["Second", "Greeting"],

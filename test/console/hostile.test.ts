@@ -32,6 +32,8 @@ function assertHarmless(page: string, name: string): void {
   assert.not.match(page, /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]|\0/, name);
 }
 
+let latest = 0; // version of the prompt that comes from files
+
 for (const [kind, attack] of Object.entries(attacks)) {
   test(`${kind} is harmless in a record, in lists, in a session and in an export`, async () => {
     const message = JSON.stringify([{ role: attack, content: attack, name: attack }]);
@@ -76,6 +78,30 @@ for (const [kind, attack] of Object.entries(attacks)) {
     for (const path of [...pages, ""]) assertHarmless(await visitor.see(path), path);
     for (const path of [`/prompts/${id}/edit?base=1`, found]) {
       assertHarmless(withoutFields(await visitor.see(path)), path);
+    }
+  });
+
+  test(`${kind} is harmless as the commit, author, repository or pull request of a change`, async () => {
+    const text = attack.replace(/[\p{Cc}\u2028\u2029]/gu, "");
+    for (const before of ["", "https://github.com/", "javascript:", "https://github.com/a?"]) {
+      const said = `${before}${text}`.slice(0, 200);
+      const origin = { commit: said, author: said, repository: said, change: said };
+      const deploy = [{ name: `d${latest}`, ifRevision: null }];
+      const prompt = {
+        ...promptFile,
+        title: `${kind} ${before}`,
+        name: "from-files",
+        ifLatest: latest++ || null,
+        deploy,
+      };
+      const set = { workspaceId, prompts: [prompt], origin };
+      const { status, text: answer } = await world.manage("POST", "/apply", set);
+      assert.is(status, 200, answer);
+      const { prompts: [applied] } = JSON.parse(answer) as { prompts: { id: string; deployments: { id: string }[] }[] };
+      const { id, deployments } = applied!;
+      for (const path of [`/prompts/${id}`, `/deployments/${deployments[0]!.id}`, "/audit", ""]) {
+        assertHarmless(await visitor.see(path), path);
+      }
     }
   });
 

@@ -227,12 +227,12 @@ if (currentRuntime === "Node") {
   await writeFile(`${folder.path}/package.json`, '{"type":"module"}');
 
   /** Compiles files in a strict project. Returns what TypeScript prints. */
-  async function compile(files: Record<string, string>): Promise<string> {
+  const compile = async (files: Record<string, string>): Promise<string> => {
     for (const [name, content] of Object.entries(files)) await writeFile(`${folder.path}/${name}`, content);
     const { stdout } = await run(pathOf("node_modules/.bin/tsc"), ["--project", folder.path]).catch((error) => error);
     for (const name of Object.keys(files)) await rm(`${folder.path}/${name}`);
     return stdout;
-  }
+  };
 
   test("what is right compiles in a strict project, and each mistake does not", async () => {
     const lines = mistakes.map((mistake) => `  // @ts-expect-error\n  ${mistake};\n`);

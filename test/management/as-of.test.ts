@@ -29,7 +29,13 @@ test("names the version, when it went live, by whom, why and from which commit",
   world.now = noon + minute;
   const origin = { commit: "0123abc", author: "Ada", change: "!7" };
   const deploy = [{ name: "production", version: 3, ifRevision: 1 }];
-  const set = { workspaceId, prompts: [{ name: "greeting", ifLatest: 3, deploy }], origin, actor: "CI", note: "Shorter" };
+  const set = {
+    workspaceId,
+    prompts: [{ name: "greeting", ifLatest: 3, deploy }],
+    origin,
+    actor: "CI",
+    note: "Shorter",
+  };
   taken(await manage("POST", "/apply", set));
   world.now = noon + 9 * minute;
   const found = await at(world, noon + 5 * minute, "greeting@production");

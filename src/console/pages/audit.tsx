@@ -6,8 +6,9 @@ import { stringify } from "../../common/json-text.ts";
 import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
 import type { AuditEntry } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
+import { originIn } from "../../management/origin.ts";
 import { listPrompts } from "../../management/prompts.ts";
-import { ago, dash } from "../format.tsx";
+import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
@@ -16,6 +17,7 @@ import { Empty } from "../parts/empty.tsx";
 import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
+import { reasonOf } from "../parts/origin.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
@@ -141,7 +143,7 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
       { label: "When", cell: ({ createdAt }) => ago(createdAt, visit.now) },
       { label: "What", isHead: true, isWhole: true, cell: (entry) => actionOf(visit, entry, names) },
       { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
-      { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+      { label: "Why", isMain: true, cell: ({ note, after }) => reasonOf({ note, origin: originIn(after ?? {}) }) },
       ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
     ]}
   />

@@ -9,7 +9,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listPromptVersions } from "../../management/versions.ts";
-import { dash, time } from "../format.tsx";
+import { time } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "../page.ts";
@@ -18,6 +18,7 @@ import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
+import { reasonOf } from "../parts/origin.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { changes } from "./deployment-changes.ts";
@@ -178,7 +179,7 @@ function historyOf(
         { label: "When", cell: ({ createdAt }) => time(createdAt) },
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
         { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
-        { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+        { label: "Why", isMain: true, cell: (change) => reasonOf(change) },
         ...mayReturn ? [{ label: "Return", isAction: true as const, cell: returnTo }] : [],
       ]}
     />

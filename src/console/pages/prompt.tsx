@@ -24,6 +24,7 @@ import { mainOf } from "./inputs.tsx";
 import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice, Notice } from "../parts/notice.tsx";
+import { OriginLine } from "../parts/origin.tsx";
 import { numbersLine } from "../parts/stats.tsx";
 
 const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those of the last 30 days
@@ -143,7 +144,7 @@ function versionsList(
         </p>
       )}
       <ol class="versions" reversed>
-        {versions.map(({ version, note, actor, source, createdAt }) => {
+        {versions.map(({ version, note, actor, source, origin, createdAt }) => {
           const live = deployments.filter(({ currentVersion }) => currentVersion === version);
           const compared = version === shown ? version - 1 : shown;
           return (
@@ -162,6 +163,7 @@ function versionsList(
                 {source !== null && [" · ", actor === "" ? source : isolated(actor)]}
                 {compared > 0 && [" · ", comparison(version, compared)]}
               </p>
+              <OriginLine origin={origin} />
             </li>
           );
         })}
