@@ -11,7 +11,7 @@ import type { Html, Part } from "../html.ts";
 /** A line with the commit, its author and its pull request; nothing without an origin. */
 export const OriginLine = ({ origin }: { origin: Origin | null }): Part =>
   origin !== null && (
-    <p class="hint origin">
+    <p class="hint">
       {linked(commitPageOf(origin), <code>{isolated(shortCommit(origin))}</code>)}
       {origin.author !== undefined && [" by ", isolated(origin.author)]}
       {origin.change !== undefined && [" · ", changeOf(origin.change)]}
