@@ -154,7 +154,7 @@ const [shownApp, shownFetchingApp] = [
 /** Of the client alone. Each mistake is an error where it is written. */
 const clientUse = `
 import { createClient, QuotaExceededError } from "promptledger-client";
-import type { Client, DiagnosisItem, Message, Prompt } from "promptledger-client";
+import type { Client, DiagnosisItem, Message, Prompt, TypedPrompt } from "promptledger-client";
 const fetch = () => Promise.resolve(new Response('{"error":"Invalid API key"}', { status: 401 }));
 const ledger: Client = createClient({ apiKey: "pl_1", fetch, mask: (record) => ({ ...record, content: {} }) });
 ledger.on("error", ({ error }) => error instanceof QuotaExceededError ? error.resetAt.getTime() : error.code);
@@ -165,7 +165,14 @@ prompt.call().done({ status: 1, input: messages, output: null, usage: { prompt_t
 const record: DiagnosisItem = { deployId: "a@b", sessionId: "s", status: 1, content: { output: "" }, extra: { a: 1 } };
 const submitted: Promise<{ id: string } | string> = ledger.submit(record).catch(({ code }) => code as string);
 console.log(prompt.llmConfig.model, messages[0]!.content, await submitted, (await ledger.close()).failed);
-function mistakes() {
+type Known = { variables: "a"; lists: never; llmConfig: { model: string } };
+const typed: Client<{ "a@b": Known }> = createClient<{ "a@b": Known }>({ apiKey: "pl_1", fetch });
+function mistakes(known: TypedPrompt<Known>) {
+  known.fill({ a: known.llmConfig.model });
+  // @ts-expect-error
+  known.fill({ b: 1 });
+  // @ts-expect-error
+  typed.prompt("b@a");
   // @ts-expect-error
   ledger.on("nothing", () => {});
   // @ts-expect-error

@@ -62,7 +62,11 @@ async function put(
   const file = await terminal.create(out, { force: true });
   await file.write(text);
   await file.finish();
-  return { data: { file: out, prompts: count }, text: () => "", note: `Wrote ${count} prompts to ${out}` };
+  return {
+    data: { file: out, prompts: count },
+    text: () => "",
+    note: `Wrote ${count} ${count === 1 ? "prompt" : "prompts"} to ${out}`,
+  };
 }
 
 const putTypes = (prompts: BundledPrompt[], context: LocalContext): Promise<Outcome> =>

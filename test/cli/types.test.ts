@@ -126,7 +126,7 @@ everywhere(
     const { workspaceId, deployId } = await setUpThree(place);
     const out = `${folder}/${workspaceId}.json`;
     const { said } = await place.cli(words`bundle live --workspace ${workspaceId} --out ${out}`);
-    assert.is(said, `Wrote 1 prompts to ${out}\n`);
+    assert.is(said, `Wrote 1 prompt to ${out}\n`);
     assert.is((await place.cli(words`bundle live --workspace ${workspaceId} --out ${out} --check`)).code, 0);
     for (const name of ["greeting@production", deployId]) {
       assert.equal(await readOffline(out, name), ["snapshot", 1, promptFile.messages]);
