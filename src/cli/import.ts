@@ -1,9 +1,9 @@
 // `import`: brings the prompts of others in, every version in its order. `export prompts` writes all versions as files.
-import { conflict, invalid } from "../common/errors.ts";
+import { invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
-import { importers } from "../files/import/index.ts";
+import { readImport, sources } from "../files/import/index.ts";
 import type { ImportedPrompt, ImportedVersion } from "../files/import/reader.ts";
 import { maxReleaseSet } from "../files/release-set.ts";
 import { writeNew } from "../files/write.ts";
@@ -24,24 +24,25 @@ import { findWorkspace } from "./workspace.ts";
 type Step = { name: string; latest: number; versions: ImportedVersion[]; deploy: Map<string, number>; notes: string[] };
 
 async function importPrompts({ args, call, terminal }: CommandContext): Promise<Outcome> {
-  const from = args.text("FROM"), read = importers[from];
-  if (read === undefined) throw invalid(`FROM must be one of ${Object.keys(importers).join(", ")}`);
+  const from = args.text("FROM");
+  if (!sources.includes(from)) throw invalid(`FROM must be one of ${sources.join(", ")}`);
   const faults: string[] = [], warnings: string[] = [];
   const files = await Promise.all(args.texts("FILE").map(async (path) => ({ path, text: await terminal.read(path) })));
-  const prompts = await read(files, {
+  const prompts = await readImport(from, files, {
     keepsLogic: args.has("keep-logic"),
     complain: (place, message, isWarning) => void (isWarning ? warnings : faults).push(`${place}: ${message}`),
     read: async (path) => await terminal.exists(path) ? await terminal.read(path) : undefined,
   });
-  requireDifferent(prompts);
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const steps = await planImport({ args, call, terminal }, workspaceId, prompts, from);
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
   for (const text of [...warnings, ...faults]) terminal.say(`${text}\n`);
   const lines = todo.map(describeStep);
-  const summary = `${prompts.length} prompts read, ${todo.length} to change${
-    faults.length === 0 ? "" : `, ${faults.length} faults: see above`
-  }`;
+  const summary = [
+    `${counted(prompts.length, "prompt")} read`,
+    `${todo.length} to change`,
+    ...(faults.length === 0 ? [] : [`${counted(faults.length, "fault")}: see above`]),
+  ].join(", ");
   if (!args.has("dry-run")) await applySteps(todo, { args, call, terminal }, workspaceId);
   return {
     data: {
@@ -58,13 +59,6 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
       .join("\n"),
     failed: faults.length > 0,
   };
-}
-
-/** Names are made of those elsewhere, so that two may become the same. */
-function requireDifferent(prompts: readonly ImportedPrompt[]): void {
-  const names = prompts.map(({ name }) => name);
-  const double = names.find((name, index) => names.indexOf(name) !== index);
-  if (double !== undefined) throw conflict(`Two prompts would be named ${double}: import one of them with --prefix`);
 }
 
 async function planImport(
@@ -130,8 +124,10 @@ function planPrompt(
 const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
   `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 function describeStep({ name, latest, versions, deploy }: Step): string {
-  const made = versions.length === 0 ? [] : [`${versions.length} version${versions.length === 1 ? "" : "s"}`];
+  const made = versions.length === 0 ? [] : [counted(versions.length, "version")];
   const lives = [...deploy].map(([label, version]) => `${label} → ${version}`);
   return `${latest === 0 ? "+" : "~"} ${name}: ${[...made, ...lives].join(", ")}`;
 }
@@ -190,7 +186,7 @@ export const importCommands: Command[] = [
       `import FROM FILE... [--prefix PREFIX] [--keep-logic] [--dry-run] [--workspace WORKSPACE] [--actor NAME]${remote}`,
       {},
       {
-        FROM: `Whose files these are: ${Object.keys(importers).join(", ")}`,
+        FROM: `Whose files these are: ${sources.join(", ")}`,
         FILE: "Exports as files",
         prefix: "What the names of the prompts begin with, such as old/",
         "keep-logic": "Keep {% if %} and the like as text, where otherwise the prompt is left out",

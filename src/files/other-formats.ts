@@ -47,6 +47,10 @@ function readMessage(item: string): Message | undefined {
   return typeof role === "string" && typeof content === "string" ? { role, content } : undefined;
 }
 
+/** The names of members besides these. */
+const others = (members: ReadonlyMap<string, unknown>, kept: readonly string[]): string[] =>
+  [...members.keys()].filter((name) => !kept.includes(name));
+
 /** Says what a prompt has no place for. */
 function leaveOut(
   { anything, offsetOf }: Members,
@@ -82,20 +86,23 @@ export function readPrompty(source: string, report: Report, options: ReadOptions
   if (yaml === undefined) return undefined;
   const given = readMembersOf(yaml.members, report);
   const { text, anything, isGood } = given;
-  leaveOut(given, ["authors", "tags", "version", "metadata", "sample", "outputs", "template"], report);
+  leaveOut(given, others(yaml.members, ["name", "displayName", "description", "model", "inputs", "tools"]), report);
+  leaveOut(given, ["inputs"], report, "is left out but for threads");
   const model = anything("model") ?? "{}", isName = model.startsWith('"');
-  const members = isName ? new Map<string, string>() : readMembers(model);
-  const configuration = readMembers(members.get("configuration") ?? "{}");
+  const members = objectOf(model), configuration = objectOf(members.get("configuration"));
   const secret = ["connection", "configuration"].find((name) => members.has(name));
   if (secret !== undefined) {
     report(given.offsetOf("model"), `Field model.${secret} is left out, since it may be secret`, true);
+  }
+  for (const name of others(members, ["id", "provider", "parameters", "options", "connection", "configuration"])) {
+    report(given.offsetOf("model"), `Field model.${name} is left out`, true);
   }
   const config = joined(
     {
       provider: members.get("provider") ?? configuration.get("type"),
       model: isName ? model : members.get("id") ?? configuration.get("model") ?? configuration.get("azure_deployment"),
     },
-    members.get("parameters") ?? members.get("options"),
+    stringifyMembers(objectOf(members.get("parameters") ?? members.get("options"))),
     { tools: anything("tools") },
   );
   const messages = readRoles(parts.body, parts.bodyStart, threadsOf(anything("inputs")), report);
@@ -110,17 +117,24 @@ const shifted = (report: Report, start: number): Report => (offset, message, isW
 
 /** The names of the inputs that stand for messages. */
 const threadsOf = (inputs = "[]"): string[] =>
-  !inputs.startsWith("[") ? [] : readItems(inputs).map((item) => JSON.parse(item) as { name?: string; kind?: string })
-    .flatMap(({ name, kind }) => kind === "thread" && name !== undefined ? [name] : []);
+  !inputs.startsWith("[")
+    ? []
+    : readItems(inputs).map((item) => objectOf(item)).flatMap((input) =>
+      input.get("kind") === '"thread"' && input.has("name") ? [String(JSON.parse(input.get("name")!))] : []
+    );
 
-const roleLine = /^\s*#?\s*(system|user|assistant|developer|tool)(?:\[[^\]]*\])?\s*:\s*$/i;
+/** The members of a JSON text, if it is an object. */
+const objectOf = (text: string | undefined): Map<string, string> =>
+  text?.startsWith("{") ? readMembers(text) : new Map();
+
+const roleLine = /^#?\s*(system|user|assistant|developer|tool)(?:\[[^\]]*\])?\s*:\s*$/i;
 
 /** The messages of a body with a line before each that names its role. Text before the first one is of the system. */
 function readRoles(body: string, start: number, threads: string[], report: Report): Message[] | undefined {
   const messages: { role: string; lines: string[] }[] = [{ role: "system", lines: [] }];
   let at = start;
   for (const line of body.split("\n")) {
-    const [, role] = roleLine.exec(line) ?? [], thread = soleVariable(line);
+    const [, role] = roleLine.exec(line.trim()) ?? [], thread = soleVariable(line);
     const isThread = thread !== undefined && threads.includes(thread);
     if (role !== undefined) messages.push({ role: role.toLowerCase(), lines: [] });
     else if (isThread) messages.push({ role: "placeholder", lines: [line.trim()] });
@@ -144,7 +158,7 @@ export function readDotprompt(source: string, report: Report, options: ReadOptio
   if (yaml === undefined) return undefined;
   const given = readMembersOf(yaml.members, report);
   const { text, mapping, anything, isGood } = given;
-  leaveOut(given, ["variant", "version", "input", "ext", "metadata", "toolDefs"], report);
+  leaveOut(given, others(yaml.members, ["name", "description", "model", "config", "tools", "output"]), report);
   const config = joined(modelOf(text("model")), mapping("config"), {
     tools: anything("tools"),
     output: anything("output"),
@@ -162,7 +176,7 @@ function readTags(body: string, report: Report, { keepsLogic = false }: ReadOpti
   let role = "user", last = 0, isPlain = true;
   const add = (end: number) => {
     // Three braces are a variable whose value is not escaped. Here none is.
-    const text = body.slice(last, end).replace(/\{\{\{\s*([^{}]+?)\s*\}\}\}/g, "{{$1}}");
+    const text = body.slice(last, end).replace(/\{\{\{([^{}]+)\}\}\}/g, (_, name: string) => `{{${name.trim()}}}`);
     const language: Exclude<Language, "f-string"> = "handlebars";
     if (!keepsLogic && !checkLogic(text, language, shifted(report, last))) isPlain = false;
     messages.push({ role, lines: [text] });

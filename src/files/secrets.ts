@@ -17,3 +17,7 @@ export const findSecrets = (text: string): { name: string; offset: number }[] =>
   shapes.flatMap(([name, pattern]) =>
     Array.from(text.matchAll(new RegExp(pattern, "g")), ({ index }) => ({ name, offset: index }))
   );
+
+/** A text with `…` in the place of each secret. */
+export const maskSecrets = (text: string): string =>
+  shapes.reduce((masked, [, pattern]) => masked.replace(new RegExp(pattern, "g"), "…"), text);

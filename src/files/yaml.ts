@@ -9,6 +9,7 @@ import type { Report } from "./faults.ts";
 export type Yaml = { document: Document.Parsed; members: Map<string, Member> };
 export type Member = { text: string; offset: number };
 
+const maxSource = 1024 * 1024; // characters
 const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repeat a text without bound
 
 /**
@@ -16,7 +17,12 @@ const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repe
  * begins in its file.
  */
 export function readYaml(source: string, start: number, report: Report): Yaml | undefined {
-  const document = parseDocument(source, { prettyErrors: false, intAsBigInt: true });
+  if (source.length > maxSource) {
+    report(start, `The YAML must be at most ${maxSource} characters`);
+    return undefined;
+  }
+  // The parser compares each name with all before it, so that many names would take it minutes. The writer compares them.
+  const document = parseDocument(source, { prettyErrors: false, intAsBigInt: true, uniqueKeys: false });
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) {
     report(start + error.pos[0], sentenceOf(error.message));
@@ -28,12 +34,12 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
     report(start + (contents.range?.[0] ?? 0), "The YAML must be a mapping of names to values");
     return undefined;
   }
-  const members = new Map<string, Member>();
   const write = createWriter(document, (offset, message) => report(start + offset, message));
-  for (const { key, value } of contents.items) {
-    const name = write.key(key), text = write.value(value as Node | null);
-    if (name === undefined || text === undefined) return undefined;
-    members.set(name, { text, offset: start + ((key as Node).range?.[0] ?? 0) });
+  const texts = write.members(contents);
+  if (texts === undefined) return undefined;
+  const members = new Map<string, Member>();
+  for (const [nth, [name, text]] of texts.entries()) {
+    members.set(name, { text, offset: start + ((contents.items[nth]!.key as Node).range?.[0] ?? 0) });
   }
   return { document, members };
 }
@@ -90,46 +96,71 @@ function toNode(text: string): Node {
 }
 
 /** The parser's message as a sentence of ours: its first line, without a period. */
-const sentenceOf = (message: string): string => message.split("\n")[0]!.replace(/[.:]$/, "");
+const sentenceOf = (message: string): string =>
+  /call stack/.test(message) ? "The YAML is nested too deep" : message.split("\n")[0]!.replace(/[.:]$/, "");
 
-/** Makes functions that write nodes as JSON text. They return undefined for what JSON cannot hold, and report it. */
+const maxLevels = 100, maxAliases = 100; // an alias may stand in what it names, and each is looked for in the whole document
+
+/** Makes functions that write nodes as JSON text. They return undefined for what JSON cannot hold, and report it once. */
 function createWriter(document: Document, report: Report) {
-  let length = 0;
+  let length = 0, level = 0, aliases = 0, isGood = true;
+
+  function refuse(at: number, message: string): undefined {
+    if (isGood) report(at, message);
+    isGood = false;
+  }
 
   function value(node: Node | null): string | undefined {
     if (node === null) return "null";
     const at = node.range?.[0] ?? 0;
+    // What repeats itself without end is left at once.
+    if (!isGood) return undefined;
+    if (level >= maxLevels) return refuse(at, `The YAML must be nested at most ${maxLevels} levels deep`);
+    level++;
+    const text = textOf(node, at);
+    level--;
+    return text;
+  }
+
+  function textOf(node: Node, at: number): string | undefined {
     if (isAlias(node)) {
+      if (++aliases > maxAliases) return refuse(at, `The YAML must have at most ${maxAliases} aliases`);
       const target = node.resolve(document);
-      if (target === undefined) return void report(at, `Nothing is anchored as ${node.source}`);
-      return value(target as Node);
+      return target === undefined ? refuse(at, `Nothing is anchored as ${node.source}`) : value(target as Node);
     }
     if (isSeq(node)) {
       const items = node.items.map((item) => value(item as Node | null));
       return items.includes(undefined) ? undefined : bounded(`[${items.join(",")}]`, at);
     }
     if (isMap(node)) {
-      const members = node.items.map((pair) => [key(pair.key), value(pair.value as Node | null)] as const);
-      if (members.some((member) => member.includes(undefined))) return undefined;
-      return bounded(stringifyMembers(members as [string, string][]), at);
+      const texts = members(node);
+      return texts && bounded(stringifyMembers(texts), at);
     }
-    return isScalar(node) ? bounded(scalarText(node), at) : void report(at, "Not a value");
+    return isScalar(node) ? bounded(scalarText(node), at) : refuse(at, "Not a value");
   }
 
-  function key(node: unknown): string | undefined {
-    return nameOfKey(node) ?? void report((node as Node | null)?.range?.[0] ?? 0, "A name must be a text");
+  function members(map: YAMLMap): [name: string, text: string][] | undefined {
+    const texts = new Map<string, string>();
+    for (const { key, value: own } of map.items) {
+      const at = (key as Node | null)?.range?.[0] ?? 0, name = nameOfKey(key);
+      if (name === undefined) return refuse(at, "A name must be a text");
+      if (texts.has(name)) return refuse(at, "Map keys must be unique");
+      const text = value(own as Node | null);
+      if (text === undefined) return undefined;
+      texts.set(name, text);
+    }
+    return [...texts];
   }
 
   function bounded(text: string | undefined, at: number): string | undefined {
     length += text?.length ?? 0;
     if (length > maxText) {
-      return void report(at, `The file must be at most ${maxText} characters when it is written as JSON`);
+      return refuse(at, `The file must be at most ${maxText} characters when it is written as JSON`);
     }
-    if (text === undefined) report(at, "Not a number that JSON can hold");
-    return text;
+    return text ?? refuse(at, "Not a number that JSON can hold");
   }
 
-  return { value, key };
+  return { value, members };
 }
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;

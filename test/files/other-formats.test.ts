@@ -87,6 +87,7 @@ user:
       "warning 3:1 Field authors is left out",
       "warning 12:1 Field sample is left out",
       "warning 4:1 Field model.configuration is left out, since it may be secret",
+      "warning 4:1 Field model.api is left out",
     ],
   });
   const second = `---

@@ -1,47 +1,52 @@
 // Langfuse: the pages or the single answers of its API for prompts.
 import { isObject } from "../../schema/struct.ts";
-import { byName } from "./versions.ts";
-import { listIn, objectIn, readObjects, textIn, toConfig, toLabel, toMessages, toName } from "./reader.ts";
-import type { Importer, Json } from "./reader.ts";
+import {
+  leaveOut,
+  listIn,
+  numberIn,
+  objectIn,
+  placeIn,
+  readObjects,
+  textIn,
+  toConfig,
+  toLabel,
+  toMessages,
+} from "./reader.ts";
+import type { Importer } from "./reader.ts";
+import { byTitle } from "./versions.ts";
+import type { ReadVersion } from "./versions.ts";
 
 /** A reference to another prompt, which Langfuse would put in its place. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;
 
 export const readLangfuse: Importer = (files, options) =>
-  byName(
-    readObjects(files, options.complain).flatMap(({ value }) => {
-      const name = toName(textIn(value, "name")), number = String(value.version ?? "");
-      const place = `${textIn(value, "name")} version ${number}`;
+  byTitle(
+    readObjects(files, options.complain).flatMap(({ path, value }): ReadVersion[] => {
+      const title = textIn(value, "name") || path, number = numberIn(value, "version");
+      const place = placeIn(title, number);
       const { prompt } = value;
       if (typeof prompt !== "string" && !Array.isArray(prompt)) {
         options.complain(place, "has no content: export each version, not the list alone");
         return [];
       }
+      leaveOut(value, ["tags"], place, options.complain);
       const given = typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt.map(toMessage);
       const [found] = reference.exec(JSON.stringify(given)) ?? [];
       if (found !== undefined && !options.keepsLogic) {
         options.complain(place, `${found} refers to another prompt`);
-        return [{ name, version: undefined }];
+        return [{ title, version: undefined }];
       }
       const messages = toMessages(given, "mustache", place, options);
-      const labels = listIn(value, "labels").filter((label) => label !== "latest").map((label) =>
-        toLabel(String(label))
-      );
-      return [{
-        name,
-        version: messages && {
-          ...{ number, title: textIn(value, "name"), description: "", messages, labels },
-          llmConfig: toConfig(objectIn(value, "config"), place, options.complain),
-          note: textIn(value, "commitMessage"),
-        },
-      }];
+      const labels = listIn(value, "labels").map(String).filter((label) => label !== "latest").map(toLabel);
+      const llmConfig = toConfig(objectIn(value, "config"), place, options.complain);
+      const version = messages && { number, messages, llmConfig, note: textIn(value, "commitMessage"), labels };
+      return [{ title, order: Number(number), version }];
     }),
   );
 
 /** A placeholder stands for messages that the application puts in. */
-const toMessage = (message: unknown): unknown =>
-  isObject(message) && message.type === "placeholder"
-    ? { role: "placeholder", content: `{{${textIn(message as Json, "name")}}}` }
-    : isObject(message)
-    ? { role: message.role, content: message.content }
-    : message;
+function toMessage(message: unknown): unknown {
+  if (!isObject(message)) return message;
+  if (message.type === "placeholder") return { role: "placeholder", content: `{{${textIn(message, "name")}}}` };
+  return { role: message.role, content: message.content };
+}

@@ -1,12 +1,12 @@
 // LangSmith: commits of prompts. A manifest is a serialisation of LangChain's objects. It is read as data, and never run.
 import { isObject } from "../../schema/struct.ts";
-import { objectIn, readObjects, textIn, toConfig, toMessages, toName } from "./reader.ts";
+import { leaveOut, objectIn, objectsIn, readObjects, textIn, toConfig, toMessages } from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
-import { byName } from "./versions.ts";
+import { byTitle } from "./versions.ts";
 import type { Language } from "../template-logic.ts";
 
 export const readLangSmith: Importer = (files, options) =>
-  byName(
+  byTitle(
     readObjects(files, options.complain).flatMap(({ path, value }) => {
       const title = textIn(value, "repo_handle") || textIn(value, "name") || path.replace(/^.*\/|\.\w+$/g, "");
       const number = textIn(value, "commit_hash").slice(0, 12),
@@ -17,16 +17,13 @@ export const readLangSmith: Importer = (files, options) =>
         options.complain(place, "has no template of messages");
         return [];
       }
+      leaveOut(value, ["examples", "tags", "readme"], place, options.complain);
       const made = messagesOf(template, place, options.complain);
       const messages = made && toMessages(made.messages, made.language, place, options);
-      return [{
-        name: toName(title),
-        version: messages && {
-          ...{ number, title, description: textIn(value, "description"), messages, labels: [] },
-          llmConfig: toConfig(modelOf(manifest, template), place, options.complain),
-          note: number === "" ? "" : `LangSmith commit ${number}`,
-        },
-      }];
+      const llmConfig = toConfig(modelOf(manifest, template), place, options.complain);
+      const description = textIn(value, "description");
+      const version = messages && { number, description, messages, llmConfig, note: "", labels: [] };
+      return [{ title, order: Date.parse(textIn(value, "created_at")), version }];
     }),
   );
 
@@ -50,7 +47,7 @@ function messagesOf(
 ): { messages: object[]; language: Language } | undefined {
   const kwargs = objectIn(template, "kwargs");
   const given = Array.isArray(kwargs.messages)
-    ? kwargs.messages as Json[]
+    ? objectsIn(kwargs, "messages")
     : [{ id: ["HumanMessagePromptTemplate"], kwargs: { prompt: template } }];
   let language: Language = "f-string";
   const messages = given.map((message, nth) => {
@@ -68,15 +65,12 @@ function messagesOf(
   return messages.includes(undefined) ? undefined : { messages: messages as object[], language };
 }
 
-/** The settings of the model that is bound to a template, without what connects to it. */
+/** The settings of the model that is bound to a template, and who provides it. */
 function modelOf(manifest: Json, template: Json): Json {
   const model = manifest === template
     ? undefined
     : findObject(manifest, /^(?!.*(PromptTemplate|Message|Sequence|Binding|Parser|Placeholder)).*$/);
   if (model === undefined) return {};
-  const settings = Object.entries(objectIn(model, "kwargs")).filter(([, value]) =>
-    // A secret stands in a manifest as an object of its own.
-    !(isObject(value) && value.type === "secret")
-  );
-  return { provider: Array.isArray(model.id) ? String(model.id.at(-2) ?? "") : "", ...Object.fromEntries(settings) };
+  const { id, kwargs } = model;
+  return { provider: Array.isArray(id) ? String(id.at(-2) ?? "") : "", ...isObject(kwargs) ? kwargs : {} };
 }

@@ -1,29 +1,35 @@
 // MLflow: versions of prompts from its registry, as JSON.
 import { isObject } from "../../schema/struct.ts";
-import { objectIn, readObjects, textIn, toConfig, toLabel, toMessages, toName } from "./reader.ts";
+import { leaveOut, numberIn, objectIn, placeIn, readObjects, textIn, toConfig, toLabel, toMessages } from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { byName } from "./versions.ts";
+import { byTitle } from "./versions.ts";
 
 export const readMlflow: Importer = (files, options) =>
-  byName(
+  byTitle(
     readObjects(files, options.complain).map(({ path, value }) => {
-      const title = textIn(value, "name") || path, number = String(value.version ?? "");
-      const place = `${title} version ${number}`;
-      const { template, aliases } = value;
+      const title = textIn(value, "name") || path, number = numberIn(value, "version");
+      const place = placeIn(title, number);
+      const { template } = value;
+      leaveOut(value, ["tags"], place, options.complain);
       const given = Array.isArray(template) ? template : [{ role: "user", content: template }];
       const language = /\{%/.test(JSON.stringify(given)) ? "jinja" : "mustache";
       const messages = toMessages(given, language, place, options);
       const { provider, model_name: model, ...settings } = objectIn(value, "model_config");
       const config = { provider, model, ...settings, response_format: value.response_format };
-      const labels = Array.isArray(aliases) ? aliases.map(String) : isObject(aliases) ? Object.keys(aliases) : [];
-      return {
-        name: toName(title),
-        version: messages && {
-          ...{ number, title, description: "", messages },
-          llmConfig: toConfig(config, place, options.complain),
-          note: textIn(value, "commit_message"),
-          labels: labels.map(toLabel),
-        },
-      };
+      const llmConfig = toConfig(config, place, options.complain);
+      const labels = aliasesIn(value.aliases, number).map(toLabel);
+      const version = messages && { number, messages, llmConfig, note: textIn(value, "commit_message"), labels };
+      return { title, order: Number(number), version };
     }),
   );
+
+/** The aliases of a version: texts, or as its registry has them for all versions, objects or members with a version. */
+function aliasesIn(aliases: unknown, number: string): string[] {
+  const all: unknown[] = Array.isArray(aliases)
+    ? aliases
+    : Object.entries(isObject(aliases) ? aliases : {}).map(([alias, version]) => ({ alias, version }));
+  return all.flatMap((each) => {
+    if (!isObject(each)) return typeof each === "string" ? [each] : [];
+    return numberIn(each, "version") === number ? [textIn(each, "alias")] : [];
+  });
+}

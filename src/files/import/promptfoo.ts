@@ -1,31 +1,28 @@
 // Promptfoo: the prompts of a configuration, in it or in files that it names.
 import { describeJsonFault } from "../../common/json-fault.ts";
+import { isDeeper } from "../../common/json-scan.ts";
 import { jsonText } from "../../common/json-text.ts";
 import { isObject } from "../../schema/struct.ts";
 import { placeOf } from "../faults.ts";
 import { readYaml } from "../yaml.ts";
-import { toMessages, toName } from "./reader.ts";
+import { maxLevels, toMessages, toName } from "./reader.ts";
 import type { ImportedFile, Importer, ImportOptions, Json } from "./reader.ts";
-import { byName } from "./versions.ts";
 
 type Entry = { label: string; text: string };
 
 export const readPromptfoo: Importer = async (files, options) => {
   const all = await Promise.all(files.map((file) => entriesOf(file, options)));
-  return byName(
-    all.flat().map(({ label, text }) => {
-      const messages = toMessages(messagesIn(text), "jinja", label, options);
-      const version = messages && {
-        ...{ number: "", title: label, description: "", messages, llmConfig: jsonText("{}"), note: "", labels: [] },
-      };
-      return { name: toName(label), version };
-    }),
-  );
+  return all.flat().flatMap(({ label: title, text }) => {
+    const messages = toMessages(messagesIn(text), "jinja", title, options);
+    const rest = { number: "", description: "", llmConfig: jsonText("{}"), note: "", labels: [] };
+    return messages === undefined ? [] : [{ name: toName(title), versions: [{ ...rest, title, messages }] }];
+  });
 };
 
 /** A chat is a JSON array of messages. Any other text is a message of the user. */
 function messagesIn(text: string): unknown[] {
-  const isChat = text.trimStart().startsWith("[") && describeJsonFault(text) === undefined;
+  const isChat = text.trimStart().startsWith("[") && !isDeeper(text, maxLevels) &&
+    describeJsonFault(text) === undefined;
   return isChat ? JSON.parse(text) as unknown[] : [{ role: "user", content: text.trim() }];
 }
 
@@ -36,13 +33,13 @@ async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): 
     complain(`${path}:${line}:${column}`, message);
   });
   if (yaml === undefined) return [];
-  for (const name of ["tests", "scenarios", "defaultTest"]) {
-    if (yaml.members.has(name)) complain(path, `${name} is left out: evaluating stays promptfoo's`, true);
-  }
+  for (const name of yaml.members.keys()) if (name !== "prompts") complain(path, `${name} is left out`, true);
   const prompts: unknown = JSON.parse(yaml.members.get("prompts")?.text ?? "[]");
   const folder = path.replace(/[^/]*$/, "");
   const found: Entry[] = [];
-  for (const [nth, given] of [prompts].flat().entries()) found.push(...await entryOf(given, nth, folder, options));
+  // A mapping has the label of each file.
+  const entries = isObject(prompts) ? Object.entries(prompts).map(([id, label]) => ({ id, label })) : [prompts].flat();
+  for (const [nth, given] of entries.entries()) found.push(...await entryOf(given, nth, folder, options));
   return found;
 }
 
@@ -56,7 +53,7 @@ async function entryOf(given: unknown, nth: number, folder: string, options: Imp
   }
   const file = /^(?:file:\/\/)?([^\n]+\.(?:txt|md|j2|json|ya?ml|csv|js|mjs|cjs|ts|py|sh|rb))(?::\w+)?$/.exec(source)
     ?.[1];
-  if (file === undefined && /^(?:exec|python|https?):/.test(source)) {
+  if (file === undefined && /^(?:exec:|python:|\w+:\/\/)/.test(source)) {
     options.complain(source, "is code or an address: write what it gives into a file");
     return [];
   }

@@ -1,8 +1,10 @@
 // Reads exports of others as JSON, with the few rules that all importers share.
 import { describeJsonFault } from "../../common/json-fault.ts";
-import { jsonText, stringify } from "../../common/json-text.ts";
+import { isDeeper } from "../../common/json-scan.ts";
+import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
 import { isObject } from "../../schema/struct.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
+import { findSecrets } from "../secrets.ts";
 import { checkLogic, fromFormatString } from "../template-logic.ts";
 import type { Language } from "../template-logic.ts";
 
@@ -40,15 +42,22 @@ export type Importer = (
   options: ImportOptions,
 ) => ImportedPrompt[] | Promise<ImportedPrompt[]>;
 
+/** Deeper than any export is nested. Each level of JSON costs its readers stack. */
+export const maxLevels = 100;
+
 /** The objects in files of JSON or of one JSON document per line: each alone, in a list, or in a page of an API. */
 export function readObjects(files: readonly ImportedFile[], complain: Complain): { path: string; value: Json }[] {
   return files.flatMap(({ path, text }) => {
-    const texts = describeJsonFault(text) === undefined
-      ? [text]
-      : text.split("\n").filter((line) => line.trim() !== "");
-    return texts.flatMap((each) => {
-      const fault = describeJsonFault(each);
-      if (fault !== undefined) complain(path, `is not JSON: ${fault}`);
+    const fault = describeJsonFault(text), lines = text.split("\n");
+    const isLines = fault !== undefined && describeJsonFault(lines[0]!) === undefined;
+    const documents = isLines
+      ? lines.map((line, nth) => [`${path}:${nth + 1}`, line] as const)
+      : [[path, text] as const];
+    return documents.filter(([, each]) => each.trim() !== "").flatMap(([place, each]) => {
+      const fault = isDeeper(each, maxLevels)
+        ? `is nested more than ${maxLevels} levels deep`
+        : describeJsonFault(each)?.replace(/^/, "is not JSON: ");
+      if (fault !== undefined) complain(place, fault);
       return fault !== undefined ? [] : itemsOf(JSON.parse(each)).map((value) => ({ path, value }));
     });
   });
@@ -69,27 +78,72 @@ function itemsOf(value: unknown): Json[] {
 
 /** A name as prompts have them here: `Support Bot/v2` becomes `support-bot/v2`. */
 export const toName = (text: string): string =>
-  text.toLowerCase().split("/").map((part) => part.replace(/[^a-z0-9._-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "")).filter(
-    (part) => part !== "",
-  ).join("/").slice(0, 200) || "prompt";
+  text.slice(0, 200).toLowerCase().split("/").map(toSegment).filter((part) => part !== "").join("/") || "prompt";
 
 /** The same for a deployment. */
-export const toLabel = (text: string): string => toName(text.replaceAll("/", "-")).slice(0, 99);
+export const toLabel = (text: string): string => toSegment(text.slice(0, 99).toLowerCase()) || "deployment";
+
+const toSegment = (text: string): string => text.replace(/[^a-z0-9._-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
 
 export const textIn = (value: Json, name: string): string => typeof value[name] === "string" ? value[name] : "";
 export const objectIn = (value: Json, name: string): Json => isObject(value[name]) ? value[name] : {};
 export const listIn = (value: Json, name: string): unknown[] => Array.isArray(value[name]) ? value[name] : [];
+/** The items of a list, each as an object. One that is none is empty. */
+export const objectsIn = (value: Json, name: string): Json[] =>
+  listIn(value, name).map((item) => isObject(item) ? item : {});
+/** The number of a version, which may be a text. */
+export const numberIn = (value: Json, name: string): string =>
+  ["string", "number"].includes(typeof value[name]) ? String(value[name]) : "";
 
-const secretName = /(^|_|-)(api[-_]?key|secret|password|token|credentials?|authorization|connection)($|_|-)/i;
+/** `Support version 3` */
+export const placeIn = (title: string, number: string): string => number === "" ? title : `${title} version ${number}`;
 
-/** A configuration without members that look like secrets, each of which is named. */
+/** Says which members of these have no place here. */
+export function leaveOut(value: Json, names: readonly string[], place: string, complain: Complain): void {
+  const isGiven = (member: unknown) =>
+    isObject(member) || Array.isArray(member) ? Object.keys(member).length > 0 : member;
+  for (const name of names) if (isGiven(value[name])) complain(place, `${name} is left out`, true);
+}
+
+/** The content of a message: one text, if it is a list of texts. */
+export function joinTexts(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  const texts = content.map((part: unknown) =>
+    isObject(part) && ["text", "input_text", "output_text"].includes(String(part.type)) ? part.text : undefined
+  );
+  return texts.every((text) => typeof text === "string") ? texts.join("\n") : content;
+}
+
+const secretName = /(^|[_-])(api[_-]?key|secrets?|passwords?|token|credentials?|authorization|connection)($|[_-])/i;
+
+/** Whether a member of a configuration may be a secret. A number never is, such as `max_token`. */
+function isSecret(name: string, text: string): boolean {
+  if (text.startsWith('"') && findSecrets(JSON.parse(text)).length > 0) return true;
+  // LangChain's serialisation has an object in the place of a secret.
+  if (text.startsWith("{") && readMembers(text).get("type") === '"secret"') return true;
+  return /^["{[]/.test(text) && secretName.test(name.replace(/([a-z\d])([A-Z])/g, "$1_$2"));
+}
+
+/** A configuration without what is null, and without what may be secret, at any depth. Each secret is named. */
 export function toConfig(value: Json, place: string, complain: Complain): LlmConfig {
-  const kept = Object.entries(value).filter(([name, member]) => {
-    if (!secretName.test(name) || member === null) return member !== undefined && member !== null;
-    complain(place, `${name} is left out, since it may be secret`, true);
-    return false;
-  });
-  return jsonText(stringify(Object.fromEntries(kept)));
+  const keep = (text: string, path: string): string => {
+    const below = (name: string) => path === "" ? name : `${path}.${name}`;
+    if (text.startsWith("[")) {
+      return `[${readItems(text).flatMap((item, nth) => keepMember(String(nth), item, below(String(nth)))).join(",")}]`;
+    }
+    if (!text.startsWith("{")) return text;
+    const members = [...readMembers(text)].flatMap(([name, member]) =>
+      keepMember(name, member, below(name)).map((kept) => [name, kept] as [string, string])
+    );
+    return stringifyMembers(members);
+  };
+  const keepMember = (name: string, text: string, path: string): string[] => {
+    if (!isSecret(name, text)) return [keep(text, path)];
+    complain(place, `${path} is left out, since it may be secret`, true);
+    return [];
+  };
+  const given = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return jsonText(keep(stringify(Object.fromEntries(given)), ""));
 }
 
 /** Makes messages of a list, in which each text is rewritten. Returns undefined if one cannot be held. */
@@ -102,11 +156,11 @@ export function toMessages(
   let isGood = true;
   const rewrite = (text: string, nth: number): string => {
     const report = (offset: number, message: string) => {
+      if (keepsLogic) return;
       isGood = false;
       complain(`${place}, message ${nth + 1}, character ${offset + 1}`, message);
     };
-    if (keepsLogic) return text;
-    if (language === "f-string") return fromFormatString(text, report) ?? text;
+    if (language === "f-string") return fromFormatString(text, report);
     checkLogic(text, language, report);
     return text;
   };
@@ -120,6 +174,8 @@ export function toMessages(
   const made = messages.map((message, nth) => {
     const { role, content } = isObject(message) ? message : {};
     const isMessage = typeof role === "string" && (typeof content === "string" || Array.isArray(content));
+    // The variable of a placeholder is ours already.
+    if (isMessage && role === "placeholder") return message as Json;
     if (isMessage) return { ...message as Json, content: rewriteContent(content, nth) };
     isGood = false;
     return void complain(`${place}, message ${nth + 1}`, "has no role and content");

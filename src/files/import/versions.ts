@@ -1,17 +1,29 @@
 // Puts versions that were read one by one together to prompts.
 import type { ImportedPrompt, ImportedVersion } from "./reader.ts";
+import { toName } from "./reader.ts";
 
-/** A version of a prompt. Undefined if it cannot be held, which stops the whole prompt. */
-type Read = { name: string; version: ImportedVersion | undefined };
+/**
+ * A version of the prompt with this title. Undefined if it cannot be held, which stops the whole prompt. `order` says which
+ * versions come first: without it, they stay as they were given.
+ */
+export type ReadVersion = {
+  title: string;
+  order?: number;
+  version: Omit<ImportedVersion, "title" | "description"> & { description?: string } | undefined;
+};
 
-/** The prompts of versions, each with its versions by their numbers. A prompt of which one cannot be held is left out. */
-export function byName(all: readonly Read[]): ImportedPrompt[] {
-  const prompts = new Map<string, (ImportedVersion | undefined)[]>();
-  for (const { name, version } of all) prompts.set(name, [...prompts.get(name) ?? [], version]);
-  return [...prompts].flatMap(([name, versions]) => {
-    if (versions.includes(undefined)) return [];
-    // Versions without numbers, such as commits, stay in the order in which they were given.
-    const sorted = (versions as ImportedVersion[]).toSorted((a, b) => Number(a.number) - Number(b.number) || 0);
-    return [{ name, versions: sorted }];
+/** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
+export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
+  const prompts = new Map<string, ReadVersion[]>();
+  for (const each of all) {
+    const known = prompts.get(each.title);
+    if (known === undefined) prompts.set(each.title, [each]);
+    else known.push(each);
+  }
+  return [...prompts].flatMap(([title, versions]) => {
+    const isOrdered = versions.every(({ order }) => Number.isFinite(order));
+    const sorted = isOrdered ? versions.toSorted((a, b) => a.order! - b.order!) : versions;
+    const held = sorted.flatMap(({ version }) => version === undefined ? [] : [{ description: "", ...version, title }]);
+    return held.length < versions.length ? [] : [{ name: toName(title), versions: held }];
   });
 }
