@@ -55,6 +55,7 @@ test("README.md has at most 150 lines, and its sections come in this order", () 
     "Use it from an app",
     "Concepts",
     "Command line",
+    "Prompts in git",
     "Settings",
     "Runtimes and stores",
     "Embedding",

@@ -1,5 +1,4 @@
 // `import`: brings the prompts of others in, every version in its order. `export prompts` writes all versions as files.
-import { invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
@@ -11,10 +10,13 @@ import { applyPrompts } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
 import { listDeployments } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
+import { listPrompts } from "../management/prompts.ts";
+import { promptName } from "../management/values.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
 import type { PromptContents } from "../management/prompt-contents.ts";
 import { pathIn } from "../runtime/folder.ts";
-import type { Command, CommandContext, Outcome } from "./command.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { pagesOf, readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { writeFile } from "./pull.ts";
@@ -23,9 +25,15 @@ import { findWorkspace } from "./workspace.ts";
 /** What an import does to a prompt: the versions that the ledger lacks, and deployments that are new. */
 type Step = { name: string; latest: number; versions: ImportedVersion[]; deploy: Map<string, number>; notes: string[] };
 
+/** What is wrong with the arguments of an import. */
+function checkImport(args: Arguments): string | undefined {
+  if (!sources.includes(args.text("FROM"))) return `FROM must be one of ${sources.join(", ")}`;
+  const prefix = args.findText("prefix") ?? "";
+  return promptName.is(`${prefix}x`) ? undefined : `--prefix must begin a name: ${promptName.type}`;
+}
+
 async function importPrompts({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const from = args.text("FROM");
-  if (!sources.includes(from)) throw invalid(`FROM must be one of ${sources.join(", ")}`);
   const faults: string[] = [], warnings: string[] = [];
   const files = await Promise.all(args.texts("FILE").map(async (path) => ({ path, text: await terminal.read(path) })));
   const prompts = await readImport(from, files, {
@@ -34,7 +42,16 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
     read: async (path) => await terminal.exists(path) ? await terminal.read(path) : undefined,
   });
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
-  const steps = await planImport({ args, call, terminal }, workspaceId, prompts, from);
+  const archived = await findArchived(call, workspaceId);
+  const steps = (await planImport({ args, call, terminal }, workspaceId, prompts, from)).filter(({ name }) => {
+    const fault = archived.has(name)
+      ? "is archived. Unarchive it, or import with another --prefix"
+      : promptName.is(name)
+      ? undefined
+      : `is no name of a prompt: ${promptName.type}`;
+    if (fault !== undefined) faults.push(`${name}: ${fault}`);
+    return fault === undefined;
+  });
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
   for (const text of [...warnings, ...faults]) terminal.say(`${text}\n`);
   const lines = todo.map(describeStep);
@@ -59,6 +76,11 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
       .join("\n"),
     failed: faults.length > 0,
   };
+}
+
+async function findArchived(call: Call, workspaceId: WorkspaceId): Promise<Set<string>> {
+  const prompts = await readAll(call, listPrompts, { workspaceId, archived: true });
+  return new Set(prompts.filter(({ archivedAt }) => archivedAt !== null).map(({ name }) => name));
 }
 
 async function planImport(
@@ -197,6 +219,7 @@ export const importCommands: Command[] = [
     ),
     summary: "Import prompts with all their versions from exports of others. A second time only what is new",
     role: describeRole(applyPrompts),
+    check: checkImport,
     run: importPrompts,
   },
   {

@@ -70,7 +70,7 @@ everywhere("a second time it imports only what is new, and moves no deployment",
   await run(first, second);
   const again = await run(first, second);
   assert.equal([again.code, again.out], [0, ""]);
-  await place.data(words`deploy promote chat@prod-eu --workspace ${workspace} --to 2`);
+  await place.data(words`deploy promote chat@prod-eu --workspace ${workspace} --version 2`);
   const more = await run(first, { ...second, labels: [] }, third);
   assert.is(more.out, "~ chat: 1 version\n");
   assert.match(more.said, "chat@prod-eu serves version 2 and is not moved to 1: promote it yourself");
