@@ -36,7 +36,7 @@ const PromptChange = exactly({
   was: optional(described(v.promptName, "The name that it had before")),
   ifLatest: described(nullable(v.positive), "The newest version that was seen, or null if there was no such prompt"),
   ...{ title: optional(title), messages: optional(messages), ...others },
-  note: optional(described(v.note, "The reason for the version")),
+  note: optional(described(v.note, "The reason for the version. Default: that of the set")),
   deploy: optional(
     described(
       refined(listOf(Promotion), ({ length }) => length <= maxDeployments, `at most ${maxDeployments} deployments`, {
@@ -99,9 +99,10 @@ export const applyPrompts = operation({
   input: ReleaseSet.schema,
   output: Applied,
   refusals: ["not_found", "conflict", "outdated"],
-  async run(management, { workspaceId, prompts }): Promise<Applied> {
+  async run(management, { workspaceId, prompts, note }): Promise<Applied> {
     await requireWorkspace(management, workspaceId);
-    const given = readItems(prompts.text).map((text) => readObject(PromptChange, text));
+    // A version without a reason of its own has that of the set.
+    const given = readItems(prompts.text).map((text) => ({ note, ...readObject(PromptChange, text) }));
     requireDifferent(given);
     const known = await findAll(management, workspaceId, given);
     const changes: Change[] = [], statements: Statement[] = [];

@@ -21,6 +21,8 @@ export type Change = {
    */
   before?: object;
   after?: object;
+  /** The reason for this change. Default: that of the commit. */
+  note?: string | undefined;
 };
 
 /** Who makes a change, how and why, and the commit of a repository that it comes from. */
@@ -56,8 +58,8 @@ export async function openCommit(
     if (isCommitted) throw new TypeError("An operation may commit only once");
     isCommitted = true;
     const createdAt = clock();
-    const entries = changes.map(({ action, id: targetId, workspaceId, before, after }) => ({
-      ...{ ...cause, actor: mask(actor), note: mask(note), createdAt, action, targetId, workspaceId },
+    const entries = changes.map(({ action, id: targetId, workspaceId, before, after, note: own = note }) => ({
+      ...{ ...cause, actor: mask(actor), note: mask(own), createdAt, action, targetId, workspaceId },
       before: before === undefined ? null : toDifference(mask, before, after),
       after: after === undefined
         ? null

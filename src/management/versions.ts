@@ -179,7 +179,7 @@ export async function planPrompt(
   return {
     pushed,
     content,
-    added: { action: "prompt.created", id, workspaceId, after: { name, createdAt, ...content } },
+    added: { action: "prompt.created", id, workspaceId, after: { name, createdAt, ...content }, note: pushed.note },
     statements: [insertInto("prompts", { id, workspaceId, name, createdAt }), ...statements],
   };
 }
@@ -215,7 +215,8 @@ export async function planVersion(
 ): Promise<PushPlan & { added: Change | undefined }> {
   const newest = await requireVersion(management, id, latestVersion);
   const push = await planPush({ id, name, newest }, input, management.clock());
-  const change = { action: "prompt.pushed", id, workspaceId, before: { latestVersion }, after: push.content };
+  const { note } = push.pushed;
+  const change = { action: "prompt.pushed", id, workspaceId, before: { latestVersion }, after: push.content, note };
   return { ...push, added: push.pushed.isNew ? change : undefined };
 }
 

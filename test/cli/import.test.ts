@@ -52,6 +52,7 @@ everywhere("versions are imported in their order with their notes, and labels be
   assert.match(said, "1 prompt read, 1 to change");
   assert.equal(await versionsOf(place, "chat", workspace), ["2 (langfuse 2)", "1 First (langfuse 1)"]);
   assert.equal(await deploymentsOf(place, workspace), ["chat@prod-eu 1", "chat@staging 2"]);
+  assert.is((await place.cli(words`verify`)).code, 0);
 });
 
 everywhere("--dry-run says the same and changes nothing", async (place) => {

@@ -52,6 +52,22 @@ test("creates prompts and deployments, and says what it did", async () => {
   await verifyBalanced(world.admin);
 });
 
+test("a version has the reason of its own, or else that of the set, and the audit log has the same", async () => {
+  const world = await createWorld();
+  taken(await apply(world, twoPrompts, { note: "Release" }));
+  taken(await apply(world, [{ name: "a", ifLatest: 1, ...says("a2"), note: "Second" }], { note: "Release" }));
+  const { items } = taken<{ items: { name: string; note: string }[] }>(
+    await world.manage("GET", `/workspaces/${world.workspaceId}/prompt-contents?versions=all`),
+  );
+  assert.equal(items.filter(({ name }) => /^(a|b\/c)$/.test(name)).map(({ name, note }) => [name, note]), [
+    ["a", "Release"],
+    ["a", "Second"],
+    ["b/c", "First"],
+  ]);
+  const { audit } = taken<{ audit: { differences: number } }>(await world.manage("GET", "/verify"));
+  assert.is(audit.differences, 0);
+});
+
 test("makes versions and promotions at once, and nothing the second time", async () => {
   const world = await createWorld();
   taken(await apply(world, twoPrompts));
