@@ -3,6 +3,7 @@
 // Runs on every runtime.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { chdir, cwd } from "node:process";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { runIn } from "./cli/places.ts";
@@ -131,8 +132,24 @@ test("the calls of src/http/README.md are answered as it shows", async () => {
   }
 });
 
-test("the commands of src/cli/README.md work one after the other", () =>
-  runCommands(documentAt("src/cli/README.md").text));
+test("the commands of src/cli/README.md work one after the other", async () => {
+  const cli = documentAt("src/cli/README.md"), prompts = sectionOf(cli, "Prompts in git");
+  await writeFile(`${folder.path}/promptledger.yml`, fillIn(blocksOf(prompts, "yaml")[0]!));
+  await mkdir(`${folder.path}/prompts/support`, { recursive: true });
+  await writeFile(`${folder.path}/prompts/support/greeting.md`, blocksOf(prompts, "md")[0]!);
+  const { data } = JSON.parse(await readFile(pathOf("test/files/fixtures/langfuse.json"), "utf8"));
+  // The prompts behind these two versions are ones that no import takes.
+  await writeFile(`${folder.path}/langfuse.json`, JSON.stringify({ data: data.slice(0, 2) }));
+  // Commands for prompts in git read and write the current folder.
+  const before = cwd();
+  chdir(folder.path);
+  try {
+    await runCommands(cli.text);
+    await runCommands(sectionOf(readme, "Prompts in git"));
+  } finally {
+    chdir(before);
+  }
+});
 
 test("the commands of src/deploy/README.md work, and a backup is restored", async () => {
   const sections = documentAt("src/deploy/README.md").text.split(/^(?=## )/m);
