@@ -103,7 +103,6 @@ export async function findPrompt(
   const workspaceId = args.findText<WorkspaceId>("workspace");
   const reference = args.text("REF");
   const version = args.findNumber("version"), time = args.findNumber("time");
-  if (version !== undefined && time !== undefined) throw invalid("--version and --time exclude each other");
   if (isDeployment(reference)) {
     if (version !== undefined) throw invalid("--version is for prompts: a deployment has one live version");
     if (time !== undefined) {
@@ -149,6 +148,12 @@ export const shownVersion = {
   time: "The version that was the newest at a time, or that the deployment served then",
 };
 
+/** Says which options of these commands exclude each other. */
+export const checkShown = (args: Arguments): string | undefined =>
+  args.findNumber("version") !== undefined && args.findNumber("time") !== undefined
+    ? "--version and --time exclude each other"
+    : undefined;
+
 const stream = "- is standard";
 
 export const fileCommands: Command[] = [
@@ -177,6 +182,7 @@ export const fileCommands: Command[] = [
     ),
     summary: "Write a version to a file for prompt push",
     role: describeRole(versions.getPromptVersion),
+    check: checkShown,
     run: pull,
   },
 ];

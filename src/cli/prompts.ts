@@ -14,7 +14,7 @@ import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
-import { fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
+import { checkShown, fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 
 async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   const prompt = await findPrompt({ args, call });
@@ -77,6 +77,7 @@ export const promptCommands: Command[] = [
     ),
     summary: "Show a version of a prompt",
     role: describeRole(getPromptVersion),
+    check: checkShown,
     run: showPrompt,
   },
 ];

@@ -57,7 +57,7 @@ everywhere("prompt show --time shows what a deployment served, or what the newes
     assert.equal([code, said], [1, `promptledger: ${ref} did not exist yet at that time\n`]);
   }
   const both = await place.cli(words`prompt show ${promptId} --version 1 --time 2020-01-31`);
-  assert.equal([both.code, both.said.split("\n")[0]], [1, "promptledger: --version and --time exclude each other"]);
+  assert.equal([both.code, both.said.split("\n")[0]], [2, "promptledger: --version and --time exclude each other"]);
 });
 
 everywhere("a time is one with a zone, a day, or a duration before now", async (place) => {

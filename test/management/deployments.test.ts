@@ -73,6 +73,7 @@ test("a new deployment is active, has by default the newest version, and is serv
     source: "api",
     actor: "ann",
     note: "a second one",
+    origin: null,
     createdAt: noon,
   }]);
 });
@@ -108,7 +109,10 @@ const steps: [action: string, body: object, entry: object, served: [string, stri
 test("every change is served from the next request on, and is in the history with actor, note, source and time", async () => {
   const world = await createThree();
   const entries: object[] = [
-    { revision: 1, action: "created", from: null, to: 1, source: "command line", actor: "", note: "", createdAt: noon },
+    {
+      ...{ revision: 1, action: "created", from: null, to: 1, source: "command line", actor: "", note: "" },
+      ...{ origin: null, createdAt: noon },
+    },
   ];
   for (const [index, [action, body, entry, wanted]] of steps.entries()) {
     world.now = noon + index;
@@ -121,7 +125,7 @@ test("every change is served from the next request on, and is in the history wit
     assert.equal(await served(world), wanted);
     const shown = await show(world);
     assert.equal([taken(shown), shown.headers.get("ETag")], [deployment, `"${revision}"`]);
-    entries.unshift({ revision, ...entry, source: "api", ...why, createdAt: world.now });
+    entries.unshift({ revision, ...entry, source: "api", ...why, origin: null, createdAt: world.now });
     assert.equal(await history(world), entries);
   }
   world.now++;
