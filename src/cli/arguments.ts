@@ -3,6 +3,7 @@ import { invalid } from "../common/errors.ts";
 import { parseArgs } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Struct } from "../schema/struct.ts";
+import { guess } from "./guess.ts";
 import { isRemovable, isWorkspace } from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
 import { convert } from "./placeholders.ts";
@@ -111,8 +112,16 @@ function parse(argv: string[], options: Parameter[]): { values: Record<string, s
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     // Only the first sentence says what is wrong. The others are suggestions.
-    throw invalid(describeMissingValue(message, options) ?? message.split(/\. |\n/)[0]!);
+    throw invalid(
+      describeMissingValue(message, options) ?? describeUnknown(message, options) ?? message.split(/\. |\n/)[0]!,
+    );
   }
+}
+
+/** Describes an option that the command does not have, and the one that was probably meant. */
+function describeUnknown(message: string, options: Parameter[]): string | undefined {
+  const [, label] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];
+  return label && `Unknown option ${label}.${guess(label, options.map((option) => option.label))}`.replace(/\.$/, "");
 }
 
 /** Describes an option without a value: it comes last, or before what looks like another option. */

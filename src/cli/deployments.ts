@@ -10,11 +10,12 @@ import { createDeployment, listDeployments } from "../management/deployments.ts"
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
 import type { DeploymentResult } from "../management/deployments.ts";
-import { getPrompt } from "../management/versions.ts";
+import { getPrompt, getPromptVersion } from "../management/versions.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
+import { compareVariables, describeVariables } from "./variables-text.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
@@ -48,12 +49,18 @@ async function promote({ call }: CommandContext, input: Promotion): Promise<Outc
 
 /** Says which version a deployment serves from now on, and which it served before. */
 async function showPromotion(call: Call, result: DeploymentResult): Promise<Outcome> {
-  const { id, changed, revision, reference, currentVersion, isActive } = result;
+  const { id, promptId, changed, revision, reference, currentVersion, isActive } = result;
   const outcome = showChange(result);
   if (!changed || !isActive) return outcome;
   const { items: [last] } = await call(changes.listDeploymentChanges, { id, limit: 1 });
-  const before = last?.revision === revision ? ` (before: ${last.from})` : "";
-  return { ...outcome, note: `${reference} serves version ${currentVersion} from now on${before}` };
+  const before = last?.revision === revision && typeof last.from === "number" ? last.from : undefined;
+  const note = `${reference} serves version ${currentVersion} from now on`;
+  if (before === undefined) return { ...outcome, note };
+  const [was, is] = await Promise.all(
+    [before, currentVersion].map((version) => call(getPromptVersion, { id: promptId, version })),
+  );
+  const variables = describeVariables(before, compareVariables(was!.variables, is!.variables));
+  return { ...outcome, note: `${note} (before: ${before})${variables === "" ? "" : `; ${variables}`}` };
 }
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {

@@ -20,6 +20,7 @@ import { describeInactive } from "./deployments.ts";
 import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
+import { describeVariables } from "./variables-text.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");
@@ -45,7 +46,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const prompt = { ...pushed, isNewVersion };
   const { id, name, version, title, variables } = prompt;
   const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
-  const said = [describePush(published), describeVariables(published), describeLive(published)];
+  const said = [describePush(published), describeNewVariables(published), describeLive(published)];
   const note = said.filter((text) => text !== "").join("; ");
   if (deployment === undefined) return { data: prompt, text: () => format(summary), note };
   const { changed: __, ...live } = deployment;
@@ -74,13 +75,9 @@ function describePush({ isNew, isNewPrompt, name, version }: Publication): strin
     : `Unchanged: version ${version} of ${name} has this content already`;
 }
 
-/** Describes which variables were added and removed. Those of a new prompt are all new. */
-function describeVariables({ variableChanges: { since, added, removed } }: Publication): string {
-  if (since === null || added.length + removed.length === 0) return "";
-  const changes = [["added", added], ["removed", removed]] as const;
-  const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);
-  return `variables since version ${since}: ${described.join(", ")}`;
-}
+/** Those of a new prompt are all new. */
+const describeNewVariables = ({ variableChanges: { since, ...changes } }: Publication): string =>
+  since === null ? "" : describeVariables(since, changes);
 
 function describeLive({ deployment }: Publication): string {
   if (deployment === undefined) return "";

@@ -13,6 +13,7 @@ import { describeUnknown, help, overview } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { usageOf, wordForCommand } from "./parameters.ts";
 import { connectTo, readServer } from "./remote.ts";
+import { wrap } from "./table.ts";
 import { withWorkspace } from "./workspace.ts";
 
 const success = 0, failure = 1, badUsage = 2, difference = 3;
@@ -54,7 +55,8 @@ export async function run(terminal: Terminal): Promise<number> {
     const fault = command.check?.(args);
     if (fault !== undefined) throw invalid(fault);
   } catch (error) {
-    const usages = [command, ...others].map((each) => `Usage: promptledger ${usageOf(each)}\n`);
+    const { columns = Infinity } = terminal;
+    const usages = [command, ...others].map((each) => `${wrap(`Usage: promptledger ${usageOf(each)}`, columns, 4)}\n`);
     say(`promptledger: ${messageOf(error)}\n${usages.join("")}`);
     return badUsage;
   }

@@ -43,6 +43,11 @@ test("durations are converted to ms, and a time may be a duration ago", () => {
   }
 });
 
+test("an unknown option is named, with the one that was probably meant", () => {
+  assert.is(message("x [--failures] [--from TIME]", "--failure"), "Unknown option --failure. Did you mean --failures?");
+  assert.is(message("x [--failures] [--from TIME]", "--zzz"), "Unknown option --zzz");
+});
+
 test("a duration is at most what the service accepts", () => {
   assert.is(readBy("x [--for DURATION]", ["--for", "3660d"]).number("for"), 3660 * 86_400_000);
   assert.match(message("x [--for DURATION]", "--for=3661d"), "--for must be a duration such as 45s, 30m, 12h or 90d, ");

@@ -135,6 +135,23 @@ everywhere("push --deploy creates the prompt and the deployment, and then reuses
   assert.is((await data<Data[]>(words`prompt versions ${other.id!}`)).length, 1);
 });
 
+everywhere("a promotion and a rollback say which variables come and go", async ({ cli, data, setUp }) => {
+  const { workspaceId, promptId, deployId } = await setUp();
+  const messages = [{ role: "system", content: "Greet {{person}} in {{language}}" }];
+  const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId}`;
+  await data(push, JSON.stringify({ ...promptFile, messages }));
+  const serves = (version: number, before: number) =>
+    `greeting@production serves version ${version} from now on (before: ${before})`;
+  assert.is(
+    (await cli(words`deploy promote ${deployId} --version 2`)).said,
+    `${serves(2, 1)}; variables since version 1: added person, language, removed name\n`,
+  );
+  assert.is(
+    (await cli(words`deploy rollback ${deployId}`)).said,
+    `${serves(1, 2)}; variables since version 2: added name, removed person, language\n`,
+  );
+});
+
 everywhere("promotes, deactivates and activates a deployment, and keeps its history", async ({ cli, data, setUp }) => {
   const { workspaceId, promptId, deployId, key } = await setUp();
   const push = words`prompt push - --workspace ${workspaceId} --prompt ${promptId}`;
