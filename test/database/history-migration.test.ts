@@ -56,7 +56,7 @@ test("histories are unchanged, and become the first entries", async () => {
     items,
     old.map(({ revision, action, source, actor, note, created_at: createdAt, ...values }) => {
       const { from_value: from, to_value: to } = values;
-      return { revision, action, from: parse(from), to: parse(to), source, actor, note, createdAt };
+      return { revision, action, from: parse(from), to: parse(to), source, actor, note, origin: null, createdAt };
     }) as typeof items,
   );
   const entries = (await call(listAuditEntries, admin, {})).items;

@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { parseDocument } from "yaml";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { readImport, sources } from "../../src/files/import/index.ts";
@@ -363,7 +363,7 @@ for (const [name, text] of Object.entries(hostile)) {
   });
 }
 
-const numRuns = Number(process.env.NUM_RUNS ?? 300);
+const numRuns = isFull ? 300 : 30;
 
 /** A JSON value in which any part may be replaced by one of another type. */
 function damaged(value: unknown): fc.Arbitrary<unknown> {

@@ -1,7 +1,7 @@
 // Prompts as Markdown: what is read, what is written, and that one is the inverse of the other.
 // Runs on Node alone.
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText, stringify } from "../../src/common/json-text.ts";
 import { canonicalOf } from "../../src/files/content.ts";
@@ -170,7 +170,7 @@ test("what is written reads back as it was, whatever was in the file before", ()
         assert.is(writeMarkdown(content, text), text);
       }
     }),
-    { numRuns: Number(process.env.NUM_RUNS ?? 500) },
+    { numRuns: isFull ? 5_000 : 500 },
   );
   assert.ok(written > all / 4, `${written} of ${2 * all}`);
 });
