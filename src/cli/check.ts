@@ -4,6 +4,7 @@ import { checkPrompts } from "../files/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, Outcome } from "./command.ts";
+import { oneLine } from "./format.ts";
 import { faultAnnotations } from "./github.ts";
 import { readUsage } from "./parameters.ts";
 import { atFolder, readRepository } from "./repository.ts";
@@ -16,7 +17,7 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
   const isForGithub = context.args.findText("format") === "github";
   return {
     data: { prompts: prompts.length, faults: all },
-    text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${describeFault(fault)}\n`).join(""),
+    text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${oneLine(describeFault(fault))}\n`).join(""),
     note: `${count(prompts.length, "prompt")}, ${bad.length === 0 ? "nothing wrong" : count(bad.length, "fault")}`,
     failed: bad.length > 0,
   };

@@ -65,7 +65,8 @@ export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at)
 /** As options take it. */
 const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;
 
-const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl}\p{Zp}]/gu, " ");
+/** A text on one line, without control characters. */
+export const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl}\p{Zp}]/gu, " ");
 
 /**
  * Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. Those that embed or

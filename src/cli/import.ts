@@ -17,6 +17,7 @@ import type { PromptContents } from "../management/prompt-contents.ts";
 import { pathIn } from "../runtime/folder.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
+import { stripControls } from "./format.ts";
 import { pagesOf, readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { writeFile } from "./pull.ts";
@@ -53,7 +54,7 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
     return fault === undefined;
   });
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
-  for (const text of [...warnings, ...faults]) terminal.say(`${text}\n`);
+  for (const text of [...warnings, ...faults]) terminal.say(`${stripControls(text)}\n`);
   const lines = todo.map(describeStep);
   const summary = [
     `${counted(prompts.length, "prompt")} read`,

@@ -1,6 +1,7 @@
 // How people see a plan: a change a line, with the differences of texts below it.
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
+import { oneLine, stripControls } from "./format.ts";
 
 const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", cyan = "\x1b[36m", plain = "\x1b[m";
 const colours: Record<string, string> = { "+": green, "~": yellow, "→": cyan, "!": red, "-": red };
@@ -13,7 +14,9 @@ export const linesOf = ({ prompts }: Plan): PlanLine[] => prompts.flatMap(linesO
 
 function linesOfPrompt({ name, path, was, base, push, promotions, archives, drift }: PromptPlan): PlanLine[] {
   const lines: PlanLine[] = [];
-  const add = (sign: PlanLine["sign"], text: string, diff = "") => lines.push({ sign, text, diff, file: path });
+  // Others wrote the notes and the texts: none may control the terminal, or look like another line.
+  const add = (sign: PlanLine["sign"], text: string, diff = "") =>
+    lines.push({ sign, text: oneLine(text), diff: stripControls(diff), file: path });
   if (was !== undefined) add("~", `${name}: renamed from ${was}`);
   if (push !== undefined && base === null) add("+", `${name}: new prompt`);
   else if (push !== undefined) add("~", `${name}: version ${push.version}`, push.diff);
@@ -61,13 +64,16 @@ export function formatPlan(plan: Plan, isColoured: boolean): string {
   const lines = linesOf(plan).flatMap(({ sign, text, diff = "" }) => [
     paint(sign, `${sign} ${text}`),
     // The names of the two versions stand in the line above.
-    ...diff.split("\n").slice(2).filter((line) => line !== "").map((line) =>
+    ...diff.split("\n").slice(2).filter((line) => line !== "").map(unlikeCommand).map((line) =>
       `    ${paint(/^[+-]/.test(line) ? line[0]! : line.startsWith("@") ? "→" : "", line)}`
     ),
   ]);
   const summary = isColoured ? `${bold}${describeCounts(plan)}${plain}` : describeCounts(plan);
   return `${[...lines, summary].join("\n")}\n`;
 }
+
+/** A line that begins with `::`, after spaces, is a command to GitHub Actions. */
+const unlikeCommand = (line: string): string => line.replace(/^(\s+)::/, "$1\\::");
 
 export type Counts = Record<
   "prompts" | "versions" | "promotions" | "renames" | "archived" | "changedElsewhere",

@@ -10,6 +10,7 @@ import type { Manifest } from "../files/manifest.ts";
 import { isFolder, listFiles, pathIn } from "../runtime/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
+import { stripControls } from "./format.ts";
 
 /**
  * A folder of prompts. `folder` is its path, to which those of the prompts and of all its files are relative. Faults have
@@ -64,7 +65,7 @@ export const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
 /** Throws one error with all faults. What is only a warning is said. */
 export function refuseFaults(faults: readonly Fault[], { say }: Terminal): void {
   const [bad, warnings] = [faults.filter(({ isWarning }) => !isWarning), faults.filter(({ isWarning }) => isWarning)];
-  for (const each of warnings) say(`Warning: ${describeFault(each)}\n`);
+  for (const each of warnings) say(`Warning: ${stripControls(describeFault(each))}\n`);
   if (bad.length > 0) throw conflict(bad.map(describeFault).join("\n"));
 }
 
