@@ -21,7 +21,7 @@ const test = suite("histories of prompt files");
 const folder = await createFolder();
 test.after(() => folder.remove());
 
-const numRuns = isFull ? 150 : 6;
+const numRuns = isFull ? 40 : 6;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
 const names = ["a", "b/c", "x.prompt", "_", ".d/e", "node_modules/f", "a.md/g"];

@@ -363,7 +363,7 @@ for (const [name, text] of Object.entries(hostile)) {
   });
 }
 
-const numRuns = isFull ? 300 : 30;
+const numRuns = isFull ? 150 : 30;
 
 /** A JSON value in which any part may be replaced by one of another type. */
 function damaged(value: unknown): fc.Arbitrary<unknown> {
