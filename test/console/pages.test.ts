@@ -178,6 +178,16 @@ test("so does a session of many records, in pages that lead to the newer ones", 
   await world.close();
 });
 
+test("so do records of long texts and names, with a filter", async () => {
+  const { world, visitor } = await createVisit();
+  const text = "Words & signs ".repeat(40);
+  const body = { status: 1, latency: 1_234, cost: 0.001_234, content: { input: text, output: text } };
+  for (let nth = 0; nth < 26; nth++) await world.submit({ ...body, sessionId: `session-${"x".repeat(50)}-${nth}` });
+  const page = await visitor.see(`/records?text=words&last=30d&slower=1&deployment=${world.deployId}`);
+  assert.ok(weightOf(page) < maxBytes, `${weightOf(page)} bytes`);
+  await world.close();
+});
+
 test("promotions of one day share a mark", async () => {
   const { world, visitor } = await createVisit();
   await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, title: "Second" }));

@@ -25,7 +25,7 @@ import { lastMessage } from "../conversation.ts";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 
-const pageSize = 25;
+const pageSize = 20; // so that a page of long texts stays light
 const orders = [["", "Newest first"], ["oldest", "Oldest first"]] as const;
 
 export const recordsPage: Page = {
@@ -128,7 +128,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
   return number((figures.tokens.prompt ?? 0) + (figures.tokens.completion ?? 0));
 }
 
-const maxSession = 40, maxExcerpt = 100; // characters
+const maxSession = 30, maxExcerpt = 64; // characters
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);
