@@ -77,7 +77,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
       const masked = maskRecord(make(), mask, runtime.now());
       if (masked) queue.add(masked);
     } catch (error) {
-      queue.drop(toClientError(error, "invalid_record"));
+      queue.drop(toClientError(error));
     }
   };
 
@@ -105,7 +105,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
       };
       return (await transport.retry(attempt, retries))[0];
     } catch (error) {
-      throw toClientError(error, "invalid_record");
+      throw toClientError(error);
     }
   };
 

@@ -116,8 +116,8 @@ export const unexpected = "unexpected_response";
 export const invalidArgument = (message: string): PromptLedgerError =>
   new PromptLedgerError("invalid_argument", message);
 
-/** Any value that was thrown, as an error of the client. */
-export const toClientError = (cause: unknown, code: string): PromptLedgerError =>
+/** Any value that was thrown, as an error of the client. Most come of records. */
+export const toClientError = (cause: unknown, code = "invalid_record"): PromptLedgerError =>
   cause instanceof PromptLedgerError ? cause : new PromptLedgerError(code, String(cause), { cause });
 
 /** The service is not there for now. */

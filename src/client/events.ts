@@ -9,14 +9,17 @@ export type ClientEvents = {
   /** A prompt that could not be refreshed is served although it is older than `maxAge`. `age` is in ms. */
   stale: { deployId: string; version: number; age: number; error: PromptLedgerError };
   /**
-   * A request that nobody may be waiting for has failed. Of several in a row, only the first one emits it. Each loss of records
+   * A request has failed whose error no caller gets. Of several in a row, only the first one emits it. Each loss of records
    * does, with their number.
    */
   error: { error: PromptLedgerError; deployId?: string | undefined; records?: number };
   /** What had emitted `error` works again. */
   recover: { deployId?: string | undefined };
-  /** Records are dropped from now on. Emitted once, until the queue is at most half full again. */
-  drop: { error: PromptLedgerError };
+  /**
+   * Records are dropped from now on. Emitted once, until the queue is at most half full again. `close()` emits it too, with the
+   * number of `records` that it gave up.
+   */
+  drop: { error: PromptLedgerError; records?: number };
 };
 
 export type Events = {
@@ -57,7 +60,7 @@ export const createEvents = (): Events => {
     on(name, listener) {
       const own = listeners[name] ??= new Set();
       own.add(listener);
-      return () => void own.delete(listener);
+      return () => own.delete(listener);
     },
     emit,
     fail(about, error, deployId) {

@@ -39,7 +39,7 @@ export type Prompts = {
 type CachedPrompt = {
   get(fallback: Fallback | undefined): Promise<Prompt>;
   /** Compares it with what was live at a moment (Unix ms), unless that could not be seen. */
-  verify(reason: PromptLedgerError | undefined, live: Live, at: number): void;
+  verify(live: Live, at: number, reason?: PromptLedgerError): void;
 };
 
 export const createPrompts = (
@@ -72,6 +72,7 @@ export const createPrompts = (
     // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
     let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
     let isStale = false; // and `stale` was emitted
+    let waiting = 0; // callers of a load, who get its error themselves
 
     const confirm = (at: number): void => {
       checkedAt = at;
@@ -120,16 +121,18 @@ export const createPrompts = (
         snapshot.set(deployId, prompt, now());
       }
       nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
-      events.fail(deployId, error, deployId);
+      if (!waiting) tell();
     };
 
-    const verify = (reason: PromptLedgerError | undefined, live: Live, at: number): void => {
+    const tell = (): void => events.fail(deployId, error!, deployId);
+
+    const verify = (live: Live, at: number, reason?: PromptLedgerError): void => {
       const { id, version, isActive } = live.get(deployId) ?? {};
       if (reason) {
         error ??= reason;
         return;
       }
-      lastSeen = [reason, live, at];
+      lastSeen = [live, at];
       if (!prompt) {
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
       } else if (at > checkedAt) {
@@ -161,12 +164,17 @@ export const createPrompts = (
       let reason = error;
       let found = reason && await findSubstitute(deployId, fallback, reason);
       if (isDue || !found && reason?.retryable !== false) {
-        const loaded = load();
-        try {
-          if (!found) return { ...await within(runtime, readTimeout, loaded, giveUp), source: "server" };
-        } catch (thrown) {
-          reason = thrown as PromptLedgerError;
-          found = await findSubstitute(deployId, fallback, reason);
+        if (found) void load();
+        else {
+          waiting++;
+          try {
+            const served = await within(runtime, readTimeout, load(), giveUp).finally(() => waiting--);
+            return { ...served, source: "server" };
+          } catch (thrown) {
+            reason = thrown as PromptLedgerError;
+            found = await findSubstitute(deployId, fallback, reason);
+            if (found && error) tell();
+          }
         }
       }
       if (found) return found;

@@ -6,6 +6,7 @@ import { asideFor, batchDelay, batchSize, maxBackOff, maxBatchBytes, maxSends, o
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResults } from "./shapes.ts";
+import { closed } from "./transport.ts";
 import type { Transport } from "./transport.ts";
 
 type QueueOptions = {
@@ -38,7 +39,7 @@ export type Queue = {
    * or refused for now, or after so many ms.
    */
   flush(timeout: number, isLast?: boolean): Promise<void>;
-  /** Gives up what is left. */
+  /** Gives up what is left, and emits `drop` if that is anything. */
   abandon(): Totals;
 };
 
@@ -188,7 +189,7 @@ export const createQueue = (
     flushes++;
     pausedUntil = 0;
     failure = undefined;
-    const flushed = new Promise<void>((resolve) => void onFlushed.push(resolve));
+    const flushed = new Promise<void>((resolve) => onFlushed.push(resolve));
     if (isLast) recall();
     pump();
     await within(runtime, timeout, flushed);
@@ -226,6 +227,7 @@ export const createQueue = (
     },
     abandon() {
       cancelTimer();
+      if (queued > 0) events.emit("drop", { error: closed(`Closed with records left: ${queued}`), records: queued });
       const refused = isRefused() ? queued : aside.length;
       failed += refused;
       dropped += queued - refused;

@@ -21,7 +21,7 @@ export const newUuid = (now: number): string =>
 export const maskRecord = (record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null => {
   const keyed = { ...record, idempotencyKey: record.idempotencyKey ?? newUuid(now) };
   try {
-    const masked = mask === undefined ? keyed : mask(keyed);
+    const masked = mask ? mask(keyed) : keyed;
     return masked && { idempotencyKey: keyed.idempotencyKey, ...masked };
   } catch (error) {
     throw toClientError(error, "mask_failed");

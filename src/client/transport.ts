@@ -110,13 +110,13 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
         signal: abort.signal,
       });
       const exchange = fetch(request).then(async (response): Promise<Reply<T>> => {
-        const { ok, status } = response;
+        const { ok, status, headers: received } = response;
         const body = await readJson(response);
         // A 304 of the service itself has the tag that was sent, which a proxy may have weakened before.
-        if (status === 304 ? headers["If-None-Match"]?.endsWith(response.headers.get("ETag")!) : ok && isWanted(body)) {
-          return [body as T, response.headers, sentAt];
+        if (status === 304 ? headers["If-None-Match"]?.endsWith(received.get("ETag")!) : ok && isWanted(body)) {
+          return [body as T, received, sentAt];
         }
-        throw errorOf(status, response.headers, body);
+        throw errorOf(status, received, body);
       });
       let left = timeout;
       // The client does not rely on the fetch that it is given to heed the signal.
@@ -176,7 +176,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
       const pause = pauseAfter(error, failures, longestWait);
       const isLast = failures > retries || error.retryAfter! > longestRetryAfter || now() + pause >= until;
       if (!error.retryable || isLast) throw error;
-      await new Promise<void>((resolve) => void startTimer(resolve, pause, true));
+      await new Promise<void>((resolve) => startTimer(resolve, pause, true));
       return retry(attempt, retries, until, failures + 1);
     });
 
@@ -210,5 +210,5 @@ const readJson = ({ body }: Response): Promise<unknown> => {
   return new Response(bounded).json().catch(() => undefined);
 };
 
-/** The error of what is asked of a closed client. */
-export const closed = () => new PromptLedgerError("closed", "The client is closed");
+/** The error of what is asked of a closed client, or was left to it. */
+export const closed = (message = "The client is closed") => new PromptLedgerError("closed", message);

@@ -23,13 +23,13 @@ const isRevisions = (body: unknown) => {
 };
 
 /**
- * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets why it failed,
- * or what is live, as it was at a moment (Unix ms) or later.
+ * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets what is
+ * live, as it was at a moment (Unix ms) or later, or why it failed.
  */
 export const createWatch = (
   interval: number,
   timeout: number,
-  onLook: (error: PromptLedgerError | undefined, live: Live, at: number) => void,
+  onLook: (live: Live, at: number, error?: PromptLedgerError) => void,
   events: Events,
   { send, pauseAfter }: Transport,
   { now, startTimer }: Runtime,
@@ -48,7 +48,7 @@ export const createWatch = (
         "/v1/revisions",
         timeout,
         isRevisions,
-        tag ? { "If-None-Match": tag } : undefined,
+        { ...(tag && { "If-None-Match": tag }) },
       );
       if (body) {
         live = new Map();
@@ -61,13 +61,13 @@ export const createWatch = (
       failures = nextAt = 0;
       isBlind = false;
       events.succeed("look");
-      onLook(undefined, live, sentAt);
+      onLook(live, sentAt);
     } catch (thrown) {
       const error = thrown as PromptLedgerError;
       // A proxy may let nothing through but prompts.
       isBlind = error.retryable && error.status! < 500;
       nextAt = now() + pauseAfter(error, ++failures, longestWatchBackOff);
-      onLook(error, live, 0);
+      onLook(live, 0, error);
       events.fail("look", error);
     }
   };

@@ -3,7 +3,7 @@
 
 /** A placeholder in a text. */
 export const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
-const solePlaceholder = /^\s*\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}\s*$/u;
+const solePlaceholder = new RegExp(`^\\s*${placeholder.source}\\s*$`, "u");
 
 /**
  * Puts values in the place of a text's `{{name}}` placeholders, as they are: nothing in a value is replaced again. A

@@ -50,6 +50,21 @@ test("what is cached cannot be changed, and what is filled in can", async () => 
   assert.equal([messages[0]!.content, prompt.fill({ name: "Ada" })[0]!.content], ["Greet Ada!", "Greet Ada"]);
 });
 
+test("an error that the caller gets is no event, and one for which there is a fallback is", async () => {
+  const stage = await createStage({ retries: 0 });
+  const events = () => stage.told().map(({ event }) => event);
+  stage.network = answering(401, { error: "Invalid API key" });
+  assert.is((await rejection(stage.client.prompt(reference))).code, "unauthorized");
+  assert.equal(events(), []);
+  await stage.pass(60_000);
+  assert.equal((await Promise.all([rejection(stage.client.prompt(reference)), stage.ask(true)]))[1], ["fallback", 0]);
+  assert.equal(events(), ["error"]);
+  stage.network = up;
+  await stage.pass(60_000);
+  await stage.ask();
+  assert.equal(events(), ["recover"]);
+});
+
 test("first reads that are asked for at once are one", async () => {
   const stage = await createStage();
   const prompts = await Promise.all(Array.from({ length: 20 }, () => stage.client.prompt(reference)));

@@ -545,6 +545,33 @@ test("whatever happens on the way to the service, in whatever order, each record
   });
 });
 
+const told = (stage: Stage) =>
+  stage.told().map((event) => [event.event, "error" in event && event.error.code, "records" in event && event.records]);
+
+test("close() emits drop with the number of all records that it gives up, and nothing without one", async () => {
+  const stage = await createStage();
+  stage.client.record(record);
+  await stage.client.close();
+  assert.equal(told(stage), []);
+  for (
+    const [network, totals] of [
+      [refused, { dropped: 3, failed: 0 }],
+      [answering(401, { error: "Invalid API key" }), { dropped: 0, failed: 3 }],
+    ] as const
+  ) {
+    const client = stage.connect();
+    stage.network = network;
+    for (let number = 0; number < 3; number++) client.record(record);
+    await stage.pass(1_000);
+    const why = told(stage);
+    const closed = client.close();
+    await stage.pass(5_000);
+    assert.equal(await closed, { sent: 0, ...totals });
+    assert.equal([why.length, ...told(stage)], [1, ["drop", "closed", 3]]);
+    stage.network = up;
+  }
+});
+
 test("close() can be awaited twice, and `await using` closes", async () => {
   const stage = await createStage();
   stage.client.record(record);
@@ -569,6 +596,7 @@ test("close() with a service that heeds no signal counts what it knows", async (
   const closed = stage.client.close({ timeout: 0 });
   await stage.pass(0);
   assert.equal(await closed, { sent: 0, dropped: 1, failed: 0 });
+  assert.equal(told(stage), [["drop", "closed", 1]]);
   release();
   await stage.clock.settle();
   assert.equal([stage.client.stats().sent, stage.client.stats().dropped], [0, 1]);
