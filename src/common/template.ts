@@ -18,3 +18,26 @@ export const soleVariable = (text: string): string | undefined => solePlaceholde
 /** Where the placeholders of a text begin and end. */
 export const findPlaceholders = (text: string): { start: number; end: number }[] =>
   Array.from(text.matchAll(placeholder), ({ index, 0: whole }) => ({ start: index, end: index + whole.length }));
+
+/** A place in a text: both count from 1, and columns count characters. */
+type Place = { line: number; column: number };
+
+/**
+ * Where a text has a variable that is not closed: `{{name}`, or `{{name` at the end of a line. What may be code is left alone:
+ * another closing `}}` on its line, or a name that is followed by anything else.
+ */
+export function unclosed(text: string): Place[] {
+  const name = String.raw`\{\{[ \t]*[\p{L}_$][\p{L}\p{N}_.$-]*[ \t]*`;
+  const open = String.raw`${name}(?:$|\}(?!\}|(?:(?!\{\{).)*\}\}))`;
+  const found: Place[] = [];
+  let line = 1, column = 1, from = 0;
+  for (const { index, 1: variable } of text.matchAll(new RegExp(`${placeholder.source}|${open}`, "gmu"))) {
+    const lines = text.slice(from, index).split(/\r\n|\r|\n/);
+    if (lines.length > 1) column = 1;
+    line += lines.length - 1;
+    column += [...lines.at(-1)!].length;
+    from = index;
+    if (variable === undefined) found.push({ line, column });
+  }
+  return found;
+}

@@ -230,13 +230,13 @@ show(dialog);
 `,
   },
   "editor.css": {
-    hash: "449f929910cfb0d9",
-    text: `fieldset.message{border:1px solid var(--line);overflow:clip;scroll-margin-top:var(--s4)}fieldset.message:focus-within{border-color:var(--line-strong)}.message>.line{flex-wrap:nowrap;padding:var(--s1) var(--s2);border-bottom:1px solid var(--line)}.message>.line>div{flex:0 1 9rem;min-width:0}.message>.line>.actions{flex:none}.message>.line input{height:1.75rem;padding:0 var(--s2);border-color:transparent;background:none;font-family:var(--mono);font-size:.75rem;font-weight:600}.message>.line input:is(:hover,:focus){border-color:var(--line-strong)}.message .actions{gap:0}.message .plain{color:var(--muted);font-weight:400}.message .plain:is(:hover,:focus-visible){color:var(--accent)}.message>.field>label{padding:var(--s2) var(--s4) 0}.message textarea,.lit>div{min-height:2.75rem;border:0;border-radius:0;padding:var(--s3) var(--s4);font:.8125rem / 1.6 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere}.message textarea:focus-visible{outline-offset:-2px}.message details{margin:0;padding:0 var(--s4)}.message details .field{margin:0 calc(-1 * var(--s4)) var(--s2);border-top:1px solid var(--line)}.message .fault,.message details .hint{padding:0 var(--s4)}textarea.code{max-height:none}.lit{display:grid}.lit>*{grid-area:1 / 1;min-width:0}.lit>div{color:transparent}.lit mark{color:transparent;font-weight:inherit;padding:0;box-shadow:0 0 0 2px var(--warn-soft)}.lit:not(.long)>textarea{position:relative;background:none;overflow:hidden;resize:none}.long>textarea{max-height:70vh}.fault{margin:0;color:var(--danger);font-size:.8125rem}.fault:empty{display:none}[aria-invalid="true"]{border-color:var(--danger)}.publish{position:sticky;bottom:0;z-index:1;display:grid;grid-template-columns:minmax(0,1fr) auto;gap:var(--s3);align-items:end;padding:var(--s3) 0;background:var(--page);border-top:1px solid var(--line)}.publish textarea{min-height:2.25rem;max-height:30vh}#draft>.row{margin-bottom:calc(-1 * var(--s3))}#preview>section:first-child{margin-top:0}@media (max-width: 48rem){.message .small{padding-inline:.3rem}}
+    hash: "45a97beaec834e5e",
+    text: `fieldset.message{border:1px solid var(--line);overflow:clip;scroll-margin-top:var(--s4)}fieldset.message:focus-within{border-color:var(--line-strong)}.message>.line{flex-wrap:nowrap;padding:var(--s1) var(--s2);border-bottom:1px solid var(--line)}.message>.line>div{flex:0 1 9rem;min-width:0}.message>.line>.actions{flex:none}.message>.line input{height:1.75rem;padding:0 var(--s2);border-color:transparent;background:none;font-family:var(--mono);font-size:.75rem;font-weight:600}.message>.line input:is(:hover,:focus){border-color:var(--line-strong)}.message .actions{gap:0}.message .plain{color:var(--muted);font-weight:400}.message .plain:is(:hover,:focus-visible){color:var(--accent)}.message>.field>label{padding:var(--s2) var(--s4) 0}.message textarea,.lit>div{min-height:2.75rem;border:0;border-radius:0;padding:var(--s3) var(--s4);font:.8125rem / 1.6 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere}.message textarea:focus-visible{outline-offset:-2px}.message details{margin:0;padding:0 var(--s4)}.message details .field{margin:0 calc(-1 * var(--s4)) var(--s2);border-top:1px solid var(--line)}.message :is(.fault,.warned),.message details .hint{padding:0 var(--s4)}textarea.code{max-height:none}.lit{display:grid}.lit>*{grid-area:1 / 1;min-width:0}.lit>div{color:transparent}.lit mark{color:transparent;font-weight:inherit;padding:0;box-shadow:0 0 0 2px var(--warn-soft)}.lit:not(.long)>textarea{position:relative;background:none;overflow:hidden;resize:none}.long>textarea{max-height:70vh}.fault,.warned{margin:0;font-size:.8125rem}.fault{color:var(--danger)}.warned{color:var(--warn)}:is(.fault,.warned):empty{display:none}[aria-invalid="true"]{border-color:var(--danger)}.publish{position:sticky;bottom:0;z-index:1;display:grid;grid-template-columns:minmax(0,1fr) auto;gap:var(--s3);align-items:end;padding:var(--s3) 0;background:var(--page);border-top:1px solid var(--line)}.publish textarea{min-height:2.25rem;max-height:30vh}#draft>.row{margin-bottom:calc(-1 * var(--s3))}#preview>section:first-child{margin-top:0}@media (max-width: 48rem){.message .small{padding-inline:.3rem}}
 @media (min-width: 62.01rem){#preview{position:sticky;top:var(--s4);max-height:calc(100vh - 2 * var(--s4));overflow-y:auto}}
 `,
   },
   "editor.js": {
-    hash: "5e6016d8f9a73021",
+    hash: "5bae1986120c73a2",
     text: `const draft = (document.querySelector("#draft"));
 const placeholder = new RegExp(draft.dataset.placeholder ?? "", "gu");
 const mostLit = 50_000; // characters. A longer text takes too long to draw with each key
@@ -277,10 +277,11 @@ if (!response || number !== newest) return;
 const page = new DOMParser().parseFromString(await response.text(), "text/html");
 const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
 if (!fresh || !shown) return;
-for (const { id, textContent } of page.querySelectorAll(".fault")) {
-const fault = document.getElementById(id), area = document.getElementById(id.replace("fault-", ""));
-if (fault && fault.textContent !== textContent) fault.textContent = textContent;
-area?.setAttribute("aria-invalid", String(textContent !== ""));
+for (const { id, className, textContent } of page.querySelectorAll(".fault, .warned")) {
+const said = document.getElementById(id);
+if (said && said.textContent !== textContent) said.textContent = textContent;
+if (className !== "fault") continue;
+document.getElementById(id.replace("fault-", ""))?.setAttribute("aria-invalid", String(textContent !== ""));
 }
 const focused = document.activeElement?.id, { scrollTop } = shown;
 const values = new Map();

@@ -65,6 +65,8 @@ export type View = {
   body: Html;
   /** The reason of a refusal that the page shows. */
   kind?: Refusal["kind"];
+  /** The id of the field for whose value the change was refused. */
+  refusedField?: string | undefined;
   /** Styles a page that is as wide as its window. */
   isWide?: boolean;
 };

@@ -137,8 +137,31 @@ test("a fault of JSON stands at its field with its line and column, and before t
     const marked = Array.from(text.matchAll(/<textarea id="([^"]+)"[^>]* aria-invalid="true"/g), ([, name]) => name);
     assert.equal(marked, ["content-0", "more-0", "llmConfig"]);
     const links = Array.from(text.matchAll(/<a href="#([^"]+)">[^<]* must be valid JSON/g), ([, name]) => name);
-    assert.equal(links, marked);
+    // The reason of the refusal is such a link too.
+    assert.equal(links, action === "preview" ? marked : [marked[0], ...marked]);
   }
+});
+
+test("a variable that is not closed is warned of under its text, with its line and column, and can be published", async () => {
+  const { id, path } = await makePrompt();
+  const open = { "content-0": "Hi {{name}},\r\nyou of {{shop}.", "role-1": "user", "content-1": "{{a} ".repeat(5) };
+  const { status, text } = await visitor.send(path, draftForm("", { ...open, do: "preview" }));
+  assert.is(status, 200);
+  const warnings = Array.from(
+    text.matchAll(/<p class="warned" id="warning-([^"]+)"[^>]*>(.*?)<\/p>/g),
+    ([, ...all]) => all,
+  );
+  assert.equal(warnings, [
+    ["content-0", "Warning: {{ without }} in line 2, column 8. Write a variable as {{name}}."],
+    [
+      "content-1",
+      "Warning: {{ without }} in line 1, column 1; line 1, column 6; line 1, column 11 and 2 more. " +
+      "Write a variable as {{name}}.",
+    ],
+  ]);
+  assert.not.match(text, /<textarea[^>]* aria-invalid="true"/);
+  assert.is((await visitor.send(path, draftForm("", open))).status, 303);
+  assert.is((await call(getPrompt, admin, { id })).version, 2);
 });
 
 test("who may not publish gets the reason, and no form", async () => {

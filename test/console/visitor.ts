@@ -57,7 +57,10 @@ export const titleOf = (page: string): string => /<title>(.*) · promptledger<\/
 
 /** The sentence that tells why a change was refused. */
 export const refusalIn = (page: string): string | undefined =>
-  /<div class="notice error" role="alert"><p><strong>Error<\/strong> (.*?)<\/p>/s.exec(page)?.[1];
+  /<div class="notice error" role="alert"><p><strong>Error<\/strong> (.*?)<\/p>/s.exec(page)?.[1]?.replaceAll(
+    /<\/?a\b[^>]*>/g,
+    "",
+  );
 
 /** The values of a page's numbers inside of the element with this id. */
 export const numberAt = (page: string, id: string): number | undefined => {

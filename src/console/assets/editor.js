@@ -41,7 +41,7 @@ for (const area of draft.querySelectorAll("textarea[name^=content-], textarea[na
 let waiting;
 let isEdited = false, newest = 0;
 
-/** Shows the preview of what is written, and what is wrong with each field. */
+/** Shows the preview of what is written, and what is wrong with each field, or may be. */
 async function preview() {
   const number = ++newest;
   const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(draft)]));
@@ -51,10 +51,11 @@ async function preview() {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.querySelector("#preview"), shown = document.querySelector("#preview");
   if (!fresh || !shown) return;
-  for (const { id, textContent } of page.querySelectorAll(".fault")) {
-    const fault = document.getElementById(id), area = document.getElementById(id.replace("fault-", ""));
-    if (fault && fault.textContent !== textContent) fault.textContent = textContent;
-    area?.setAttribute("aria-invalid", String(textContent !== ""));
+  for (const { id, className, textContent } of page.querySelectorAll(".fault, .warned")) {
+    const said = document.getElementById(id);
+    if (said && said.textContent !== textContent) said.textContent = textContent;
+    if (className !== "fault") continue;
+    document.getElementById(id.replace("fault-", ""))?.setAttribute("aria-invalid", String(textContent !== ""));
   }
   const focused = document.activeElement?.id, { scrollTop } = shown;
   /** @type {Map<string, string>} */

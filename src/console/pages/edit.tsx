@@ -94,8 +94,10 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
   const lack = findLack(visit, base === undefined ? createPrompt : pushPrompt);
   const name = base?.version.name;
   const title = base === undefined ? "New prompt" : `Edit ${name}`;
+  const faults = faultsOf(draft);
   return {
     title,
+    refusedField: [...faults].find(([, text]) => text === visit.refusal?.message)?.[0],
     isWide: true,
     body: (
       <>
@@ -114,14 +116,13 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
           )}
         />
         {warning}
-        {lack !== undefined ? <Notice kind="info">{lack}</Notice> : editorOf(visit, base, draft)}
+        {lack !== undefined ? <Notice kind="info">{lack}</Notice> : editorOf(visit, base, draft, faults)}
       </>
     ),
   };
 }
 
-function editorOf(visit: Visit, base: Base, draft: Draft): Html {
-  const faults = faultsOf(draft);
+function editorOf(visit: Visit, base: Base, draft: Draft, faults: ReadonlyMap<string, string>): Html {
   return (
     <>
       <link rel="stylesheet" href={visit.root + assetPath("editor.css")} />

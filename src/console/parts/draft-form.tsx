@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { placeholder } from "../../common/template.ts";
+import { placeholder, unclosed } from "../../common/template.ts";
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, h } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -107,10 +107,21 @@ function messageFields(
         isProse={!isJson}
         isLabelHidden={!isJson}
         fault={isJson ? faults.get(`content-${index}`) ?? "" : undefined}
+        warning={warningOf(content)}
       />
       {moreFields(more, index, faults)}
     </fieldset>
   );
+}
+
+const mostPlaces = 3; // in a warning
+
+/** Says where variables of a text are not closed. They would be served as they are. */
+function warningOf(text: string): string {
+  const places = unclosed(text), rest = places.length - mostPlaces;
+  if (places.length === 0) return "";
+  const named = places.slice(0, mostPlaces).map(({ line, column }) => `line ${line}, column ${column}`).join("; ");
+  return `Warning: {{ without }} in ${named}${rest > 0 ? ` and ${rest} more` : ""}. Write a variable as {{name}}.`;
 }
 
 /** A button that changes the messages. The page that comes back shows the message at `place`, from 1. */

@@ -24,21 +24,29 @@ type FieldProps = {
   isLabelHidden?: boolean;
   /** What is wrong with the value. Empty if nothing is, but something may be. */
   fault?: string | undefined;
+  /** What may be a slip. Empty if there is nothing, but may be. */
+  warning?: string | undefined;
 };
 
 const hintId = (name: string) => `hint-${name}`;
 const faultId = (name: string) => `fault-${name}`;
-const describedBy = ({ name, hint, fault }: Pick<FieldProps, "name" | "hint" | "fault">) =>
-  [hint !== undefined && hintId(name), fault !== undefined && faultId(name)].filter((id) => id).join(" ") || undefined;
+const warningId = (name: string) => `warning-${name}`;
+const describedBy = ({ name, hint, fault, warning }: Pick<FieldProps, "name" | "hint" | "fault" | "warning">) =>
+  [
+    hint !== undefined && hintId(name),
+    fault !== undefined && faultId(name),
+    warning !== undefined && warningId(name),
+  ].filter((id) => id).join(" ") || undefined;
 
 /** The frame of a field: its label above, what is wrong with it and its hint below. */
 const Labelled = (
-  { label, name, hint, isLong, isLabelHidden, fault, children }: FieldProps & { children?: Part },
+  { label, name, hint, isLong, isLabelHidden, fault, warning, children }: FieldProps & { children?: Part },
 ): Html => (
   <div class={isLong ? "field long" : "field"}>
     <label for={name} class={isLabelHidden && "hide"}>{label}</label>
     {children}
     {fault !== undefined && <p class="fault" id={faultId(name)} aria-live="polite">{fault}</p>}
+    {warning !== undefined && <p class="warned" id={warningId(name)} aria-live="polite">{warning}</p>}
     {hint !== undefined && <p class="hint" id={hintId(name)}>{hint}</p>}
   </div>
 );

@@ -16,13 +16,21 @@ import { Notice } from "./notice.tsx";
 export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };
 
 /** Puts a view into the frame. */
-export function layout(visit: Visit, { title, body, kind, isWide }: View, section: Section | undefined): FramedView {
+export function layout(
+  visit: Visit,
+  { title, body, kind, isWide, refusedField }: View,
+  section: Section | undefined,
+): FramedView {
   const { workspace, refusal } = visit;
   const content = (
     <>
       {sideOf(visit, section)}
       <main id="main" class={isWide ? "wide" : ""} tabindex="-1">
-        {refusal && <Notice kind="error">{refusal.message}.</Notice>}
+        {refusal && (
+          <Notice kind="error">
+            {refusedField === undefined ? refusal.message : <a href={`#${refusedField}`}>{refusal.message}</a>}.
+          </Notice>
+        )}
         {body}
       </main>
       {workspace && paletteOf(visit)}
