@@ -1,10 +1,11 @@
 // Numbers for people: tables with small bar charts of block characters, and sparklines.
 import { dollarText } from "../common/dollars.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { MonthCosts } from "../management/costs.ts";
 import type { Usage } from "../management/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
-import { format, formatValue } from "./format.ts";
-import { layOut } from "./table.ts";
+import { format, formatTime, formatValue } from "./format.ts";
+import { layOut, wrap } from "./table.ts";
 
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -29,7 +30,7 @@ export function sparkline(values: (number | null)[]): string {
  * deployment.
  */
 export function usageText(
-  { days, keys, others, ...usage }: Usage,
+  { days, keys, others, lastCallAt: _, ...usage }: Usage,
   currentMonth: string,
   columns = Infinity,
 ): string {
@@ -48,6 +49,20 @@ export function usageText(
     ...rows.length === 0 ? [] : [countTable(["day", "reads", "submits", ""], rows, columns)],
     ...byKey.length === 0 ? [] : [countTable(["key", "reads", "submits", "deployment"], byKey, columns)],
   ].join("\n");
+}
+
+/** Says that the quota of the current month is used up, since when and until when, and how to raise it. */
+export function usedUpText(
+  { month, limit, remaining, lastCallAt, resetTime }: Usage,
+  workspaceId: WorkspaceId,
+  currentMonth: string,
+  columns = Infinity,
+): string {
+  if (remaining > 0 || month !== currentMonth) return "";
+  const since = lastCallAt === null ? "" : ` The last request was accepted at ${formatTime(lastCallAt)}.`;
+  const until = limit === 0 ? "" : ` until ${formatTime(resetTime * 1000)}`;
+  const sentence = `The quota is used up.${since} Requests are refused with 429${until}. To raise the limit, run:`;
+  return `${wrap(sentence, columns)}\n\n  promptledger workspace update ${workspaceId} --limit REQUESTS\n\n`;
 }
 
 type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
@@ -80,7 +95,7 @@ export function costsText(
 }
 
 /** The ledger does not keep the limit that a past month had, so this shows the current one. */
-const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days" | "keys" | "others">) => ({
+const ofPastMonth = ({ limit, remaining: _, ...usage }: Omit<Usage, "days" | "keys" | "others" | "lastCallAt">) => ({
   ...usage,
   "limit now": limit,
 });

@@ -93,7 +93,8 @@ const serviceCommands: Command[] = [
   },
   {
     ...readUsage("serve"),
-    summary: "Start the service with the settings in the environment",
+    summary:
+      "Start the service with the settings in the environment. Apps see their quota in its X-RateLimit-… response headers",
     needs: "service",
     async runLocally() {
       const { serve } = await import("../runtime/serve.ts");

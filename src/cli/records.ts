@@ -20,7 +20,7 @@ import { percent } from "../management/operation.ts";
 import { prune, verify } from "../management/upkeep.ts";
 import { readUsage } from "../management/usage.ts";
 import type { Arguments } from "./arguments.ts";
-import { costsText, usageText } from "./charts.ts";
+import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
@@ -83,7 +83,9 @@ export const recordPresentations = [
       const input = { workspaceId, month: month ?? currentMonth };
       const usage = await call(readUsage, input);
       const costs = await call(readCosts, input);
-      const textOf = (columns?: number) => `${usageText(usage, currentMonth, columns)}${costsText(costs, columns)}`;
+      const textOf = (columns?: number) =>
+        usedUpText(usage, workspaceId, currentMonth, columns) + usageText(usage, currentMonth, columns) +
+        costsText(costs, columns);
       return { data: { ...usage, costs }, text: () => stripControls(textOf(terminal.columns)) };
     },
   }),

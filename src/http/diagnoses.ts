@@ -1,5 +1,5 @@
 // POST /v1/diagnoses: up to 500 records in one request. Each is decided as if it came alone, in order.
-import { keyOfBatch, Refusal } from "../common/errors.ts";
+import { keyOfBatch, quotaExhausted, Refusal } from "../common/errors.ts";
 import { cutDeeper, isDeeper } from "../common/json-scan.ts";
 import { jsonText, readItems } from "../common/json-text.ts";
 import type { Quota, Recorded, Refused, Submit } from "../ledger/admission.ts";
@@ -51,7 +51,9 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   // A failure of unknown outcome takes precedence, because only that one says that a record may have been stored.
   const failure = failures.find((error) => toRefusal(error).kind === "internal") ?? failures[0];
   if (failures.length === items.length) throw failure;
-  ctx.logContext.failure = failure;
+  // A record that the quota has no room for is a part of the request that failed too.
+  const isUsedUp = (decision: object) => "outcome" in decision && decision.outcome === "quota_exhausted";
+  ctx.logContext.failure = failure ?? (decisions.some(isUsedUp) ? quotaExhausted() : undefined);
   const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
   // This may fail the request as a whole, so it runs only if no record is known to be stored.
   const quota = quotas.length > 0 ? quotas.reduce(latest) : await readQuota(ctx, context).catch((error: unknown) => {
@@ -126,7 +128,7 @@ function toResult(decision: Recorded | Refused | Refusal): Result {
 
 /** The quota of the later of two decisions. */
 const latest = (one: Quota, other: Quota): Quota =>
-  other.resetsAt > one.resetsAt || other.resetsAt === one.resetsAt && other.used >= one.used ? other : one;
+  (other.resetsAt - one.resetsAt || other.used - one.used) < 0 ? one : other;
 
 async function readQuota(ctx: RequestContext, context: Context): Promise<Quota> {
   const { limit, used, resetTime } = (await checkKey(ctx, context, "check")).usage;

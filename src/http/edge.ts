@@ -96,8 +96,8 @@ function logRequest(
   { log, telemetry }: Context,
 ): void {
   const { request, requestId, route, logContext } = ctx;
-  const { failure } = logContext;
-  const kind = error ?? (failure === undefined ? undefined : toRefusal(failure).kind);
+  const reason = cause ?? logContext.failure;
+  const kind = error ?? (reason === undefined ? undefined : toRefusal(reason).kind);
   const method = methods.has(ctx.method) ? ctx.method : "other";
   const path = route === undefined ? "none" : route.slice(basePath.length) || "/";
   telemetry.requests(method, path, String(status));
@@ -115,7 +115,7 @@ function logRequest(
     tokenId: logContext.tokenId,
     groupSize: logContext.groupSize,
     error: kind,
-    cause: (cause ?? failure) === undefined ? undefined : describeError(cause ?? failure),
+    cause: reason === undefined ? undefined : describeError(reason),
     ...traceOf(request),
   });
 }

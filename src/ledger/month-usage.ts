@@ -13,7 +13,8 @@ import { usageOf } from "./usage.ts";
 /** A key's calls of a deployment. Both ids are empty for calls that were pruned before pruning counted by key. */
 export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };
 
-type MonthDetails = { usage: QuotaState; days: DayUsage[]; keys: KeyUsage[] };
+/** `lastCallAt` is when the last call of the month that is in the log was accepted; null if none is. */
+type MonthDetails = { usage: QuotaState; lastCallAt: number | null; days: DayUsage[]; keys: KeyUsage[] };
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 
@@ -31,6 +32,7 @@ export async function readMonth(
   const sequence = integer(quota, "sequence"), end = integer(quota, "position");
   let days = new Map<string, DayUsage>();
   let keys = sumByKey(found.slice(1));
+  let lastCallAt: number | null = null;
   const range = await findLogRange(database, { from: startOfMonth(month), to: endOfMonth(month) });
   const last = Math.min(range.end, end);
   // Even if the log has no calls of the month, some may have been pruned meanwhile.
@@ -48,6 +50,7 @@ export async function readMonth(
     const counted = rows.filter(({ day }) => day !== null);
     keys = sumByKey(counted, keys);
     for (const row of counted) {
+      lastCallAt = Math.max(lastCallAt ?? 0, integer(row, "last_at"));
       const { reads, submits } = countsOf(row), day = text(row, "day");
       const sum = days.get(day) ?? { day, reads: 0, submits: 0 };
       days.set(day, { day, reads: sum.reads + reads, submits: sum.submits + submits });
@@ -55,7 +58,8 @@ export async function readMonth(
     report(last > range.first ? (slice.end - range.first) / (last - range.first) : 1);
   }
   const usage = usageOf({ month, limit: integer(quota, "monthly_limit"), ...countsOf(quota) });
-  return { usage, days: [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1), keys: [...keys.values()] };
+  const byDay = [...days.values()].sort((a, b) => a.day < b.day ? -1 : 1);
+  return { usage, lastCallAt, days: byDay, keys: [...keys.values()] };
 }
 
 const countsOf = (row: Row) => ({ reads: integer(row, "reads"), submits: integer(row, "submits") });
@@ -85,12 +89,12 @@ const quotaSql = `
 const sliceSql = `${blocksOfRange}
   select date(m.created_at / 1000, 'unixepoch') as day, r.api_key_id, r.deployment_id,
     sum(iif(r.operation = 'read', r.count, 0)) as reads, sum(iif(r.operation = 'submit', r.count, 0)) as submits,
-    0 as position
+    max(m.created_at) as last_at, 0 as position
   from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
     and r.position >= :first and r.position < :end
   cross join ${commitAt("r.position")} and m.month = :month
   group by 1, 2, 3
   union all
-  select null, u.api_key_id, u.deployment_id, u.reads, u.submits, s.position
+  select null, u.api_key_id, u.deployment_id, u.reads, u.submits, null, s.position
   from prunings s cross join pruned_calls u on u.workspace_id = s.workspace_id and u.month = :month
   where s.workspace_id = :workspaceId and s.sequence > :sequence and (s.position > :first or :first = :start)`;

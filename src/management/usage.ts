@@ -26,6 +26,10 @@ const Usage = named(
   "Usage",
   exactly({
     ...quotaState,
+    lastCallAt: described(
+      v.moment,
+      "When the last request of the month was accepted, of the calls that are still in the log",
+    ),
     days: described(listOf(DayUsage), "Usage by day, of the calls that are still in the log"),
     keys: described(
       listOf(NamedKeyUsage),
@@ -52,14 +56,14 @@ export const readUsage = operation({
     const reportCounted = reportShare(management, (percent) => `Counted ${percent}`);
     const found = await readMonth(database, workspaceId, month, reportCounted);
     if (found === undefined) throw notFound("Workspace", workspaceId);
-    const { usage, days, keys } = found;
+    const { usage, lastCallAt, days, keys } = found;
     const largest = [...keys].sort((a, b) => totalOf(b) - totalOf(a) || (a.keyId < b.keyId ? -1 : 1));
     const others = { reads: 0, submits: 0 };
     for (const { reads, submits } of largest.splice(maxKeys)) {
       others.reads += reads;
       others.submits += submits;
     }
-    return { ...usage, days, keys: await withNames(database, largest), others };
+    return { ...usage, lastCallAt, days, keys: await withNames(database, largest), others };
   },
 });
 

@@ -28,6 +28,7 @@ import { measureProcess } from "./process-metrics.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
 import { startUpkeep } from "./upkeep.ts";
+import { warnOfUsedQuotas } from "./used-quotas.ts";
 
 /** A service that runs: its base URL, and a function that makes a link to its console, which signs in with a token until it stops. */
 export type Started = { url: string; createLink(token: string): string };
@@ -59,7 +60,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const pages = consolePages();
   const faces = [management({ adminToken, tokens: config.management }), openapi(), pages];
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
-  const service = serveDatabase(database, { clock, log, ...settings });
+  const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });
   measureProcess(service.metrics);
   measureDatabase(service.metrics, yielding(database), clock);
   const what = Object.entries({ ...build, runtime: runtimeName() })

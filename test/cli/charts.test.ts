@@ -1,7 +1,8 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { bar, sparkline, usageText } from "../../src/cli/charts.ts";
+import type { Usage } from "../../src/management/usage.ts";
+import { bar, sparkline, usageText, usedUpText } from "../../src/cli/charts.ts";
 
 const test = suite("charts");
 
@@ -19,7 +20,16 @@ test("a share above 0 is visible, and one above 1 is not longer than a full bar"
 });
 
 const none = { keys: [], others: { reads: 0, submits: 0 } };
-const totals = { month: "2026-11", limit: 10, used: 6, remaining: 4, reads: 4, submits: 2, resetTime: 1796083200 };
+const totals = {
+  month: "2026-11",
+  limit: 10,
+  used: 6,
+  remaining: 4,
+  reads: 4,
+  submits: 2,
+  resetTime: 1796083200,
+  lastCallAt: null,
+};
 
 test("a month's usage has totals and a line for each day, also for empty days between others", () => {
   const days = [{ day: "2026-11-08", reads: 3, submits: 1 }, { day: "2026-11-10", reads: 1, submits: 1 }];
@@ -51,6 +61,23 @@ test("a month's usage is as wide as the terminal, with shorter bars", () => {
 test("a month without usage has only totals", () => {
   const text = usageText({ ...totals, ...none, used: 0, days: [] }, totals.month);
   assert.ok(text.endsWith("resetTime  2026-12-01T00:00:00.000Z\n"), text);
+});
+
+test("a quota that is used up is said with since when, until when, and how to raise it", () => {
+  const at = Date.UTC(2026, 10, 24, 9), used = { ...totals, ...none, days: [], remaining: 0, lastCallAt: at };
+  const textOf = (usage: Usage, columns?: number) => usedUpText(usage, "ws_1", "2026-11", columns);
+  const command = "  promptledger workspace update ws_1 --limit REQUESTS\n\n";
+  assert.is(
+    textOf(used),
+    "The quota is used up. The last request was accepted at 2026-11-24T09:00:00.000Z. Requests are refused with 429 " +
+      `until 2026-12-01T00:00:00.000Z. To raise the limit, run:\n\n${command}`,
+  );
+  assert.ok(textOf(used, 60).split("\n").every((line) => line.length <= 60));
+  assert.is(
+    textOf({ ...used, limit: 0, lastCallAt: null }),
+    `The quota is used up. Requests are refused with 429. To raise the limit, run:\n\n${command}`,
+  );
+  assert.equal([textOf({ ...used, remaining: 1 }), textOf({ ...used, month: "2026-10" })], ["", ""]);
 });
 
 test("a month's usage has a line for each key and deployment, and one for the rest", () => {

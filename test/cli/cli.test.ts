@@ -210,7 +210,9 @@ everywhere("lists calls, and shows a month's usage", async ({ data, setUp }) => 
   const calls = await data<Data[]>(words`call list --workspace ${workspaceId}`);
   assert.equal(calls.map(({ operation, number }) => [operation, number]), [["submit", 2], ["read", 1]]);
   assert.is((await data<Data[]>(words`call list --workspace ${workspaceId} --limit 1`)).length, 1);
-  const { month, resetTime, keys, costs, ...counts } = await data<Record<string, unknown>>(
+  const { month, resetTime, lastCallAt, lastCallAtIso: _, keys, costs, ...counts } = await data<
+    Record<string, unknown>
+  >(
     words`usage --workspace ${workspaceId}`,
   );
   const day = new Date().toISOString().slice(0, 10);
@@ -221,6 +223,7 @@ everywhere("lists calls, and shows a month's usage", async ({ data, setUp }) => 
   assert.match(String(month), /^\d{4}-\d\d$/);
   assert.equal([(costs as Data).month, (costs as Data).records], [month, 1]);
   assert.ok(Number(resetTime) > Date.now() / 1000);
+  assert.ok(Math.abs(Number(lastCallAt) - Date.now()) < 60_000);
   assert.is((await data(words`usage --workspace ${workspaceId} --month 2020-02`)).resetTime, Date.UTC(2020, 2) / 1000);
 });
 

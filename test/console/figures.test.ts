@@ -72,6 +72,23 @@ test("statistics of records without a price have no cost, not a cost of 0", asyn
   await world.close();
 });
 
+test("a quota that is used up says since when, until when, and who can raise it", async () => {
+  const { world, visitor } = await createVisit({ monthlyLimit: 1 });
+  await world.read();
+  const { token } = await call(createToken, world.admin, { name: "Vera", role: "viewer" });
+  const textIn = (page: string) =>
+    /<p class="hint">(The quota is used up.*?)<\/p>/s.exec(page)?.[1]?.replaceAll(/<[^>]*>/g, "");
+  const start =
+    "The quota is used up. The last request was accepted just now. Requests are refused until 2026-12-01 00:00 UTC.";
+  const page = await visitor.see("/usage");
+  assert.is(textIn(page), `${start} Raise the limit.`);
+  assert.match(page, '<a href="settings">Raise the limit</a>');
+  assert.is(
+    textIn(await (await visit(world, token)).see("/usage")),
+    `${start} An owner or an admin can raise the limit.`,
+  );
+});
+
 test("a forecast begins when the workspace was created", async () => {
   const { world, visitor } = await createVisit({ monthlyLimit: 100 });
   await world.read();

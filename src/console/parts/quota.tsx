@@ -4,11 +4,12 @@
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";
 import type { Usage } from "../../management/usage.ts";
+import { updateWorkspace } from "../../management/workspaces.ts";
 import { forecast } from "../forecast.ts";
-import { counted, dayText, number, numberText } from "../format.tsx";
+import { ago, counted, dayText, number, numberText, time } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { link, workspaceOf } from "../page.ts";
+import { findLack, link, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { drawChart, numbersTable, ShareBar } from "./chart.tsx";
 import type { Chart } from "./chart.tsx";
@@ -51,7 +52,17 @@ const Figure = ({ label, id, value }: { label: Part; id: string; value: number }
 
 function forecastText(visit: Visit, usage: Usage): Part {
   if (usage.remaining === 0) {
-    return "The quota is used up. Requests are refused until the month ends, or until the limit is raised.";
+    const { lastCallAt, limit, resetTime } = usage, lack = findLack(visit, updateWorkspace);
+    return (
+      <>
+        The quota is used up. {lastCallAt !== null && <>The last request was accepted {ago(lastCallAt, visit.now)}.</>}
+        {" "}
+        Requests are refused
+        {limit > 0 && [" until ", time(resetTime * 1000)]}. {lack === undefined
+          ? <a href={link(visit, ["settings"])}>Raise the limit</a>
+          : "An owner or an admin can raise the limit"}.
+      </>
+    );
   }
   const found = forecast(usage, workspaceOf(visit).createdAt, visit.now);
   if (found === undefined) return "There are too few requests for a forecast.";

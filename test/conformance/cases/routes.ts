@@ -23,13 +23,14 @@ export const routeCases: Case[] = [
     await read(own);
     await submit(own);
     const reset = Number((await submit(own)).headers.get("x-ratelimit-reset"));
-    const { days: _, keys: __, others: ___, ...managed } = await own.manage(
+    const { lastCallAt, days: _, keys: __, others: ___, ...managed } = await own.manage(
       "GET",
       `/workspaces/${own.workspaceId}/usage/${month}`,
     );
     const usage = await usageOf(own);
     assert.equal(usage, { month, limit: 4, used: 3, remaining: 1, reads: 1, submits: 2, resetTime: reset });
     assert.equal([usage, resetTime], [managed, reset]);
+    assert.equal(new Date(lastCallAt as number).toISOString().slice(0, 7), month);
   }, { monthlyLimit: 4 }),
   ownCase("usage costs nothing, however often it is requested, and leaves no trace", async (own) => {
     for (const method of ["GET", "HEAD", "GET", "HEAD"]) {
