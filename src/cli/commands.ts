@@ -1,20 +1,21 @@
 // Every command, in the order in which help shows them.
-import { readConfig } from "../common/config.ts";
+import { describeDatabase, readConfig } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { newAdminToken } from "../common/ids.ts";
+import { formatBytes } from "../runtime/atomic-file.ts";
 import { backUp } from "../runtime/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
 import { restore } from "../runtime/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { countOf, describeUpgrade, listMissing } from "../database/migrate.ts";
 import type { Migration } from "../database/migrate.ts";
+import { sizeOf } from "../database/maintenance.ts";
 import { migrations } from "../database/migrations.ts";
 import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations } from "./access.ts";
 import { auditPresentations } from "./audit.ts";
-import { show } from "./command.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
@@ -25,7 +26,7 @@ import { releaseCommands } from "./release.ts";
 import { typesCommands } from "./types.ts";
 import { deploymentPresentations } from "./deployments.ts";
 import { describeCreated, openLocal } from "./local.ts";
-import { format } from "./format.ts";
+import { format, formatElapsed } from "./format.ts";
 import { commandsOf } from "./operation-commands.ts";
 import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
@@ -63,10 +64,15 @@ const serviceCommands: Command[] = [
     needs: "database",
     async runLocally({ args, terminal }) {
       if (args.has("check")) return await checkSchema(terminal);
-      const { applied, close } = await openLocal(terminal, "migrate");
-      close();
-      // People have read what was applied, line by line.
-      return { data: { applied }, text: () => "", note: applied.length === 0 ? "The schema is up to date" : undefined };
+      const start = performance.now();
+      const { database, applied, close } = await openLocal(terminal, "migrate");
+      const bytes = await sizeOf(database).finally(close);
+      const name = describeDatabase(readConfig(terminal.env).database.url),
+        durationMs = Math.round(performance.now() - start);
+      const note = applied.length === 0
+        ? upToDate(name)
+        : `Applied ${countOf(applied)} to ${name} (${formatBytes(bytes)}) in ${formatElapsed(durationMs)}`;
+      return { data: { applied, database: name, bytes, durationMs }, text: () => "", note };
     },
   },
   {
@@ -74,7 +80,14 @@ const serviceCommands: Command[] = [
     summary: "Copy the database to a new file; the service may keep running",
     needs: "database",
     async runLocally({ args, terminal }) {
-      return show(await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal));
+      const start = performance.now();
+      const made = await backUp(readConfig(terminal.env).database, args.text("FILE"), terminal);
+      const durationMs = Math.round(performance.now() - start);
+      return {
+        data: { ...made, durationMs },
+        text: () => format(made),
+        note: `Backed up ${formatBytes(made.bytes)} to ${made.file} in ${formatElapsed(durationMs)}`,
+      };
     },
   },
   {
@@ -114,6 +127,8 @@ const serviceCommands: Command[] = [
   },
 ];
 
+const upToDate = (database: string): string => `The schema of ${database} is up to date`;
+
 async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
   const { database: location } = readConfig(env);
   const path = fileOf(location);
@@ -122,7 +137,7 @@ async function checkSchema({ env, exists }: Terminal): Promise<Outcome> {
   return {
     data: { missing: missing.map(({ name }) => name) },
     note: missing.length === 0
-      ? "The schema is up to date"
+      ? upToDate(describeDatabase(location.url))
       : `The schema is out of date. ${isNew ? "Run promptledger migrate" : describeUpgrade(missing, path)}`,
     failed: missing.length > 0,
   };

@@ -65,6 +65,9 @@ export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at)
 /** As options take it. */
 const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;
 
+/** How long something took: `85 ms`, `0.2 s`. */
+export const formatElapsed = (ms: number) => ms < 100 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+
 /** A text on one line, without control characters. */
 export const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl}\p{Zp}]/gu, " ");
 

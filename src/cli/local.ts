@@ -1,6 +1,7 @@
 // Runs operations on the database in DATABASE_URL.
 import { adminTokenFault, describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
+import type { Database } from "../database/database.ts";
 import type { SchemaPolicy } from "../database/open-migrated.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
@@ -14,7 +15,7 @@ import { stripControls } from "./format.ts";
 export async function openLocal(
   terminal: Terminal,
   schema: SchemaPolicy,
-): Promise<{ call: Call; applied: string[]; close(): void }> {
+): Promise<{ call: Call; database: Database; applied: string[]; close(): void }> {
   const { env, say, report, exists } = terminal;
   const config = readConfig(env);
   const { url } = config.database;
@@ -30,6 +31,7 @@ export async function openLocal(
   const management = { database, clock: Date.now, caller, report, secrets };
   return {
     call: (operation, input) => perform(operation, management, { value: input }),
+    database,
     applied,
     close: database.close,
   };

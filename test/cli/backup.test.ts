@@ -26,13 +26,14 @@ test("a backup under load has everything that was answered before it, balances, 
   const { code, out, said } = await runFile(currentRuntime, "src/cli.ts", ["backup", file, "--json"], settings);
   assert.is(code, 0, said);
   // Progress follows after 10 s.
-  assert.match(said, /^Copying [\d.]+ [kM]B …\n([A-Z].*\n)*$/);
+  assert.match(said, /^Copying [\d.]+ [kM]B …\n([A-Z].*\n)*Backed up [\d.]+ [kM]B to .*\/a copy\.db in [\d.]+ m?s\n$/);
   await load.untilSuccess();
   await load.stop();
   assert.is(await service.stop(), 0);
   assert.equal(await audit(seeded, load.outcomes), { lost: 0, doubled: 0, faults: [] });
 
-  const { createdAt, createdAtIso: _, ...made } = JSON.parse(out);
+  const { createdAt, createdAtIso: _, durationMs, ...made } = JSON.parse(out);
+  assert.ok(durationMs > 0);
   const { size, mode } = await stat(file);
   assert.equal([made, mode & 0o777], [{ file, bytes: size }, 0o600]);
   assert.ok(Math.abs(createdAt - Date.now()) < 60_000);

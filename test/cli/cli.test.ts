@@ -267,6 +267,17 @@ everywhere("verify exits 1 if a row disagrees with the audit log, and shows it",
   database.close();
 });
 
+test("usage says that the quota is used up, and that it can be raised", async () => {
+  const path = join(folder, "used-up.db"), used = { DATABASE_URL: `file:${path}` };
+  const { json } = await cliWith(used, words`workspace create --name A --limit 0 --json`);
+  const { said, out } = await cliWith(used, words`usage`);
+  assert.equal([said, out.slice(0, out.indexOf("month "))], [
+    "",
+    "The quota is used up. Requests are refused with 429. To raise the limit, run:\n\n" +
+    `  promptledger workspace update ${(json as Data).id} --limit REQUESTS\n\n`,
+  ]);
+});
+
 test("migrate says what it applied, and --check what is missing, without creating a database", async () => {
   const path = join(folder, "fresh.db");
   const fresh = { DATABASE_URL: `file:${path}` };
@@ -276,10 +287,16 @@ test("migrate says what it applied, and --check what is missing, without creatin
   assert.not.ok(await stat(path).catch(() => undefined));
   const first = await cliWith(fresh, words`migrate --json`);
   assert.ok((first.json as { applied: string[] }).applied.includes("001-create-catalog"));
+  const applied =
+    `Applied ${migrationNames.length} migrations to ${fresh.DATABASE_URL} \\([\\d.]+ kB\\) in [\\d.]+ m?s`;
+  assert.match(first.said, new RegExp(`${applied}\n$`));
   const second = await cliWith(fresh, words`migrate --json`);
-  assert.equal([second.json, second.said], [{ applied: [] }, "The schema is up to date\n"]);
+  const { durationMs, bytes, ...done } = second.json as { durationMs: number; bytes: number };
+  assert.equal([durationMs > 0, bytes > 0, done], [true, true, { applied: [], database: fresh.DATABASE_URL }]);
+  const upToDate = `The schema of ${fresh.DATABASE_URL} is up to date\n`;
+  assert.is(second.said, upToDate);
   const after = await cliWith(fresh, words`migrate --check --json`);
-  assert.equal([after.code, after.json, after.said], [0, { missing: [] }, "The schema is up to date\n"]);
+  assert.equal([after.code, after.json, after.said], [0, { missing: [] }, upToDate]);
 });
 
 everywhere(

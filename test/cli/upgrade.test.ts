@@ -77,8 +77,12 @@ test("migrate names each migration and its time, and the backup before keeps the
   const { url, before } = await createOutdated();
   assert.is((await runIn(["backup", before], { DATABASE_URL: url })).code, 0);
   const { code, said, json } = await runIn(words`migrate --json`, { DATABASE_URL: url });
-  assert.equal([code, json], [0, { applied: [first.name, second.name] }]);
-  assert.match(said, new RegExp(`^${applied(before).source}$`));
+  const { applied: names, bytes } = json as { applied: string[]; bytes: number };
+  assert.equal([code, names, bytes > 0], [0, [first.name, second.name], true]);
+  assert.match(
+    said,
+    new RegExp(`^${applied(before).source}Applied 2 migrations to ${url} \\([\\d.]+ kB\\) in .* m?s\n$`),
+  );
   assert.equal(await missingIn(url), []);
 
   const older = `${folder}/${++count}.db`;
@@ -167,7 +171,7 @@ test("a served file whose schema is up to date needs no migration, and migrate s
   const { url } = await createSeededDatabase(`file:${folder}/${++count}.db`);
   const service = await startService(currentRuntime, { DATABASE_URL: url });
   const { code, said } = await runIn(words`migrate`, { DATABASE_URL: url });
-  assert.equal([code, said], [0, "The schema is up to date\n"]);
+  assert.equal([code, said], [0, `The schema of ${url} is up to date\n`]);
   await service.stop();
 });
 
