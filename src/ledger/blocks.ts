@@ -2,6 +2,7 @@
 // one block after the other. See sql/002-create-ledger.sql.
 import type { PageRequest } from "../common/domain.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
+import { defaultPageSize } from "../database/page.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 
 /** A range of log positions: from `first`, included, to `end`, excluded. */
@@ -76,32 +77,35 @@ export const newestPositions = (condition: string, first = ":first"): string => 
   )
   order by position desc limit :limit`;
 
-/** How many positions to scan at most: in one query, and for one page. */
-type ScanLimit = { query: number; page: number };
+/** How many positions to scan: at most in one query, and at least for a page that nothing fills, however long that takes. */
+type ScanLimit = { query: number; least: number };
 
-/** A page of the log. `isExhaustive` searches on until the page is full or the log ends, however much of it others fill. */
-export type SearchRequest = PageRequest & { isExhaustive?: boolean | undefined };
+/**
+ * A page of the log. Once `isOver`, a search for it ends, though the page is not full and the log goes on. Without it, a search
+ * ends after the least number of positions.
+ */
+export type SearchRequest = PageRequest & { isOver?: (() => boolean) | undefined };
 
-/** How many positions to scan for a page. */
-export const pageLimit = ({ isExhaustive }: SearchRequest, { page }: { page: number }): number =>
-  isExhaustive ? Infinity : page;
+/** Whether a search that has scanned so many positions goes on. */
+export const goesOn = ({ isOver }: SearchRequest, scanned: number, { least }: { least: number }): boolean =>
+  scanned < least || isOver?.() === false;
 
 /**
  * Reads a page of rows, newest first, by repeating a query over parts of a range. `nextCursor` is null at the end. A page is
- * short or empty if the scan limit was reached first.
+ * short or empty if the search ended first.
  */
 export async function readNewest(
   database: Database,
   query: (range: LogRange & { limit: number }) => Statement,
-  { first, end }: LogRange,
-  limit: number,
+  { first, end: start }: LogRange,
+  { limit = defaultPageSize, ...request }: SearchRequest,
   scanLimit: ScanLimit,
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const rows: Row[] = [];
-  const bottom = Math.max(first, end - scanLimit.page);
+  let end = start;
   // One row more than the limit shows whether there is a next page.
-  while (end > bottom && rows.length <= limit) {
-    const low = Math.max(bottom, end - scanLimit.query);
+  while (end > first && rows.length <= limit && goesOn(request, start - end, scanLimit)) {
+    const low = Math.max(first, end - scanLimit.query);
     const found = await database.read(query({ first: low, end, limit: limit + 1 - rows.length }));
     rows.push(...found);
     end = found.length === 0 ? low : integer(found.at(-1)!, "position");

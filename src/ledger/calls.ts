@@ -2,10 +2,9 @@
 import type { Page } from "../common/domain.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import type { Call, Operation } from "../schema/ledger.ts";
-import { commitAt, findLogRange, idAt, inTime, newestPositions, pageLimit, readNewest } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
-import { defaultPageSize } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
 
 /** Which accepted requests of a workspace to list. */
@@ -17,13 +16,13 @@ type CallFilter = TimeRange & {
   operation?: Operation | undefined;
 };
 
-const scanLimit = { query: 65_536, page: 1_048_576 };
+const scanLimit = { query: 65_536, least: 65_536 };
 
 /** The accepted requests of a workspace, newest first. */
 export async function listCalls(
   database: Database,
   filter: CallFilter,
-  { limit = defaultPageSize, cursor, ...request }: SearchRequest,
+  { cursor, ...request }: SearchRequest,
 ): Promise<Page<Call>> {
   const { first, end } = await findLogRange(database, filter);
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
@@ -51,8 +50,7 @@ export async function listCalls(
     order by call.position desc limit :limit`;
   const query = (range: LogRange & { limit: number }) => ({ sql, args: { ...Object.fromEntries(given), ...range } });
   const before = Math.min(end, cursor === undefined ? end : Number(cursor));
-  const limits = { ...scanLimit, page: pageLimit(request, scanLimit) };
-  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, limit, limits);
+  const { rows, nextCursor } = await readNewest(database, query, { first, end: before }, request, scanLimit);
   return { items: rows.map(toCall), nextCursor };
 }
 

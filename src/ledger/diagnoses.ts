@@ -8,7 +8,7 @@ import type { Diagnosis } from "../schema/ledger.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { commitAt, findLogRange, idAt, pageLimit } from "./blocks.ts";
+import { commitAt, findLogRange, goesOn, idAt } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
 import { firstPositions, readDocument, workBytes } from "./documents.ts";
 import { scan, workOf } from "./scan.ts";
@@ -17,11 +17,11 @@ import type { ScanOptions } from "./scan.ts";
 // Bytes of documents in one reply, since a libSQL server returns at most 10 MB. A page ends after as many characters.
 const pageBytes = 4 * 1024 * 1024;
 
-// How many positions one query scans at first and at most, and how many are scanned for one page: some 200 ms.
+// How many positions one query scans at first and at most, and how many are scanned for a page at least.
 const scanLimits = {
-  index: { first: 512, query: 16_384, page: 1_048_576 },
-  numbers: { first: 512, query: 16_384, page: 262_144 },
-  documents: { first: 512, query: 1_024, page: 32_768 },
+  index: { first: 512, query: 16_384, least: 65_536 },
+  numbers: { first: 512, query: 16_384, least: 16_384 },
+  documents: { first: 512, query: 1_024, least: 4_096 },
 };
 
 const limitsOf = ({ filter }: ScanOptions) => scanLimits[workOf(filter)];
@@ -29,7 +29,7 @@ const limitsOf = ({ filter }: ScanOptions) => scanLimits[workOf(filter)];
 /** Which end of the log comes first. */
 export type Order = "newest" | "oldest";
 
-/** `report` is called with the share that was searched, from 0 to 1. A page that is full ends the search earlier. */
+/** `report` is called with the share of the log that was searched, from 0 to 1, and with 1 where the search ends earlier. */
 export type ListRequest = SearchRequest & {
   order?: Order | undefined;
   report?: ((share: number) => void) | undefined;
@@ -74,7 +74,7 @@ export async function listPositions(
   return { items, nextCursor: last === undefined || last === positions.at(-1) ? nextCursor : String(last) };
 }
 
-/** Finds a page of positions. A page is short or empty if the scan limit was reached first. */
+/** Finds a page of positions. A page is short or empty if the search ended first. */
 export async function findPositions(
   database: Database,
   matching: ScanOptions,
@@ -82,16 +82,14 @@ export async function findPositions(
   range?: LogRange,
   limits = limitsOf(matching),
 ): Promise<{ positions: number[]; nextCursor: string | null }> {
-  const whole = range ?? await findLogRange(database, matching.filter);
   const isNewest = order === "newest";
-  let { first, end } = whole;
+  let { first, end } = range ?? await findLogRange(database, matching.filter);
   if (cursor !== undefined && isNewest) end = Math.min(end, Number(cursor));
   else if (cursor !== undefined) first = Math.max(first, Number(cursor) + 1);
   const found: number[] = [];
-  const maxScan = pageLimit(request, limits);
-  const most = Math.min(end - first, maxScan);
+  const whole = end - first;
   let length = limits.first;
-  for (let scanned = 0; first < end && found.length <= limit && scanned < maxScan; scanned += length) {
+  for (let scanned = 0; first < end && found.length <= limit && goesOn(request, scanned, limits); scanned += length) {
     if (scanned > 0) length = Math.min(4 * length, limits.query);
     const part = isNewest
       ? { first: Math.max(first, end - length), end }
@@ -101,8 +99,9 @@ export async function findPositions(
     found.push(...positions.sort((a, b) => isNewest ? b - a : a - b));
     if (isNewest) end = part.first;
     else first = part.end;
-    report?.(Math.min((scanned + length) / most, 1));
+    report?.(1 - (end - first) / whole);
   }
+  report?.(1);
   // One position more than the limit shows whether there is a next page.
   if (found.length > limit) {
     const positions = found.slice(0, limit);

@@ -2,9 +2,8 @@
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
-import { findLogRange, pageLimit } from "./blocks.ts";
+import { findLogRange, goesOn } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
-import { isRead } from "./documents.ts";
 import { scan, scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
@@ -17,8 +16,7 @@ export type SessionTally = Outcomes & { sessionId: string; firstAt: number; last
 export type SessionScan = { matching: ScanOptions; counted: ScanOptions };
 
 const sliceLength = 4_096; // positions that one query scans
-// Positions that are searched for the sessions of one page: some 200 ms.
-const scanLimits = { numbers: 262_144, documents: 32_768 };
+const scanLimit = { least: sliceLength };
 
 /** Receives how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
 type Progress = { found?: ((sessions: number) => void) | undefined; counted(share: number): void };
@@ -37,12 +35,10 @@ export async function listSessions(
   const [before, listEnd] = (cursor ?? "").split("_").map(Number) as [number, number | undefined];
   const scope = { first: whole.first, end: Math.min(whole.end, listEnd ?? Infinity) };
   const start = cursor === undefined ? scope.end : Math.min(scope.end, before);
-  const page = scanLimits[isRead(matching.filter) ? "documents" : "numbers"];
-  const bottom = Math.max(scope.first, start - pageLimit(request, { page }));
   const chosen = new Map<string, number>();
   let low = start;
-  while (low > bottom && chosen.size <= limit) {
-    const part = { first: Math.max(bottom, low - sliceLength), end: low };
+  while (low > scope.first && chosen.size <= limit && goesOn(request, start - low, scanLimit)) {
+    const part = { first: Math.max(scope.first, low - sliceLength), end: low };
     const newest = new Map<string, number>();
     await scan(database, { ...matching, reads: { sessions: true } }, part, ({ session, position }) => {
       if (position > (newest.get(session) ?? 0)) newest.set(session, position);

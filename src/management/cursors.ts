@@ -7,6 +7,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { SearchRequest } from "../ledger/blocks.ts";
 import type { Session } from "./operation.ts";
+import { after } from "./paced.ts";
 import { cipherOf, fromHexadecimal, importSecret, ivBytes, readSecret } from "./service-secret.ts";
 import { cursorWords } from "./values.ts";
 
@@ -36,6 +37,9 @@ async function open(database: Database, scope: string, cursor: string): Promise<
   return second === 0n ? `${first}` : `${first}_${second}`;
 }
 
+// ms that a search for a page takes. What it finds is read after it, within 300 ms in all
+const searchTime = 150;
+
 /**
  * Lists a page of the shared log. Its cursors are encrypted for the list and the workspace, differently each time. For a bound
  * caller a page ends early only where the list ends, because any other end would tell how many positions others fill.
@@ -49,7 +53,8 @@ export async function listSealed<T>(
 ): Promise<Page<T>> {
   const scope = `${name} ${workspaceId ?? ""}`;
   const request = { limit, cursor: cursor && await open(database, scope, cursor) };
-  const { items, nextCursor } = await list({ ...request, isExhaustive: caller.workspaceId !== undefined });
+  const isOver = caller.workspaceId === undefined ? after(searchTime) : () => false;
+  const { items, nextCursor } = await list({ ...request, isOver });
   return { items, nextCursor: nextCursor && await seal(database, scope, nextCursor) };
 }
 
