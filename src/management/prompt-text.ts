@@ -65,7 +65,10 @@ const context = 3; // lines
 const maxEdits = 300; // lines. The time grows with their square, and is about 20 ms for 300
 const maxText = 500_000; // characters, of both together
 
-/** The unified diff from one content to another, as describePrompt writes them. Empty if both have the same text. */
+/**
+ * The unified diff from one content to another, as describePrompt writes them. Empty if both have the same text. A hunk that
+ * leaves out the heading above its lines has it behind its ranges, as `git diff` has the name of a function.
+ */
 export function diffPrompts(
   from: { label: string; content: PromptContent },
   to: { label: string; content: PromptContent },
@@ -76,7 +79,7 @@ export function diffPrompts(
   const patch = before.length + after.length > maxText
     ? undefined
     : createTwoFilesPatch(from.label, to.label, before, after, undefined, undefined, options);
-  return patch ??
+  const whole = patch ??
     formatPatch({
       oldFileName: from.label,
       newFileName: to.label,
@@ -84,6 +87,18 @@ export function diffPrompts(
       newHeader: undefined,
       hunks: [wholeChange(before, after)],
     }, FILE_HEADERS_ONLY);
+  return withHeadings(whole, before.split("\n"));
+}
+
+const headingPattern = /^--- .{0,80}/u;
+
+function withHeadings(patch: string, lines: readonly string[]): string {
+  return patch.replace(/^@@ -(\d+).* @@$/gm, (ranges, start: string) => {
+    const nth = lines.slice(0, Number(start)).findLastIndex((line) => headingPattern.test(line));
+    // A hunk that begins with a heading needs none.
+    const isAbove = nth >= 0 && nth < Number(start) - 1;
+    return isAbove ? `${ranges} ${headingPattern.exec(lines[nth]!)![0]}` : ranges;
+  });
 }
 
 /** The change between two different texts as one hunk: all lines from the first that differs to the last. */

@@ -46,6 +46,12 @@ test("lines that become more or fewer lines are compared too, and one that is ne
   ]);
 });
 
+test("lines that are left out show the heading that they stand below", () => {
+  const lines = Array.from({ length: 9 }, (_, nth) => `${nth}`).join("\n");
+  const [, heading] = /<div class="hunk">(.*?)<\/div>/.exec(show(`${lines}\nold`, `${lines}\nnew`))!;
+  assert.match(heading!, /⋯<\/span>--- user$/);
+});
+
 test("texts with little in common have no marks", () => {
   assert.not.match(show("alpha, beta, gamma!", "one two, three, four five!"), "<b>");
 });

@@ -268,7 +268,7 @@ test("a diff shows the lines that differ", () => {
     lines(
       "--- version 1",
       "+++ version 2",
-      "@@ -8,5 +8,5 @@",
+      "@@ -8,5 +8,5 @@ --- user",
       " 5",
       " --- llmConfig",
       " {",
@@ -279,11 +279,11 @@ test("a diff shows the lines that differ", () => {
   );
 });
 
-test("distant changes are separate hunks", () => {
+test("distant changes are separate hunks, each with the heading that it leaves out above it", () => {
   const content = Array.from({ length: 20 }, (_, index) => `${index}`).join("\n");
   const from = contentOf({ title: "A", messages: [{ role: "user", content }] });
   const to = contentOf({ title: "B", messages: [{ role: "user", content }], llmConfig: '{"a":1}' });
-  assert.equal(checkPatch(from, to).match(/^@@.*$/gm), ["@@ -1,4 +1,4 @@", "@@ -22,4 +22,6 @@"]);
+  assert.equal(checkPatch(from, to).match(/^@@.*$/gm), ["@@ -1,4 +1,4 @@", "@@ -22,4 +22,6 @@ --- user"]);
 });
 
 test("equal versions have an empty diff", () => {

@@ -54,29 +54,27 @@ export function drawChart(chart: Chart): Html {
   const bottom = placed.at(-1)!.top + height;
   return (
     <div class="chart">
-      <div class="plot">
-        <svg viewBox={`0 0 ${width} ${bottom + foot}`} role="group" aria-label={title}>
-          <g class="heads">{placed.map(headOf)}</g>
-          <g aria-hidden="true">
-            {placed.map((panel) => drawPanel(panel, centers, x.bandwidth()))}
-            {marksOf(chart, centers, bottom)}
-            {axisOf(labels, centers, bottom)}
-          </g>
-          <g class="points" stroke-width={round(x.step())}>
-            {labels.map((label, index) =>
-              hrefs[index] !== undefined && (
-                <a href={hrefs[index]}>
-                  <path d={`M${centers[index]} 0V${bottom}`} />
-                  {placed.map(({ top, readouts }, nth) => (
-                    <text y={top - 11}>{nth === 0 && `${shortOf(label)}: `}{readouts[index]}</text>
-                  ))}
-                </a>
-              )
-            )}
-          </g>
-          <g class="totals">{placed.map(({ top, total }) => <text y={top - 11}>{total}</text>)}</g>
-        </svg>
-      </div>
+      <svg viewBox={`0 0 ${width} ${bottom + foot}`} role="group" aria-label={title}>
+        <g>{placed.map(headOf)}</g>
+        <g aria-hidden="true">
+          {placed.map((panel) => drawPanel(panel, centers, x.bandwidth()))}
+          {marksOf(chart, centers, bottom)}
+          {axisOf(labels, centers, bottom)}
+        </g>
+        <g class="points" stroke-width={round(x.step())}>
+          {labels.map((label, index) =>
+            hrefs[index] !== undefined && (
+              <a href={hrefs[index]}>
+                <path d={`M${centers[index]} 0V${bottom}`} />
+                {placed.map(({ top, readouts }, nth) => (
+                  <text y={top - 11}>{nth === 0 && `${shortOf(label)}: `}{readouts[index]}</text>
+                ))}
+              </a>
+            )
+          )}
+        </g>
+        <g class="totals">{placed.map(({ top, total }) => <text y={top - 11}>{total}</text>)}</g>
+      </svg>
     </div>
   );
 }
@@ -125,10 +123,15 @@ const mostWritten = 1e15;
 
 function gridOf(y: Heights, panel: Panel): Part {
   const { format = (value: number) => value < mostWritten ? compact.format(value) : value.toExponential() } = panel;
-  return y.ticks(ticks).map((tick) => [
-    <path class="grid" d={`M${left} ${round(y(tick))}H${width - right}`} />,
-    <text x={left - 8} y={round(y(tick)) + 4} text-anchor="end">{format(tick)}</text>,
-  ]);
+  const marks = y.ticks(ticks);
+  return (
+    <>
+      {marks.map((tick) => <path class="grid" d={`M${left} ${round(y(tick))}H${width - right}`} />)}
+      <g class="ticks" text-anchor="end">
+        {marks.map((tick) => <text x={left - 8} y={round(y(tick)) + 4}>{format(tick)}</text>)}
+      </g>
+    </>
+  );
 }
 
 /** A path of thick lines for each series, which is far shorter than as many rectangles. */

@@ -86,7 +86,15 @@ function markOf(text: string): Part {
 function blockView({ sign, lines, marked = lines }: Block, index: number): Part {
   // Nothing is left out above the first line.
   if (sign === "@" && index === 0 && /^@ -[01][, ]/.test(lines[0]!)) return undefined;
-  if (sign === "@") return <div class="hunk" aria-hidden="true">⋯</div>;
+  if (sign === "@") {
+    const [, heading] = / @@ (.*)/.exec(lines[0]!) ?? [];
+    return (
+      <div class="hunk">
+        <span class="sign" aria-hidden="true">⋯</span>
+        {heading}
+      </div>
+    );
+  }
   return marked.map((line) => lineView(sign, line));
 }
 

@@ -223,7 +223,13 @@ function differenceOf(found: Difference, format: (value: number) => string): Par
   return (
     <>
       <data value={difference}>{format(difference)}</data>
-      <p class="hint">{low === null || high === null ? "too few records" : `${format(low)} to ${format(high)}`}</p>
+      <p class="hint">
+        {low === null || high === null ? "too few records" : (
+          <>
+            <span>{format(low)}</span> to <span>{format(high)}</span>
+          </>
+        )}
+      </p>
     </>
   );
 }
