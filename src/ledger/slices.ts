@@ -48,7 +48,7 @@ export type IndexFilter = TimeRange & {
   /** The records of one of these sessions. */
   sessionIds?: string[] | undefined;
   statuses?: number[] | undefined;
-  promptVersion?: number | undefined;
+  promptVersions?: number[] | undefined;
   keyId?: KeyId | undefined;
 };
 
@@ -74,14 +74,15 @@ const isOfKey = `(select api_key_id from calls where position <= r.position orde
 /** Reads the records of a range, and of others in its commits if a time is given. */
 export async function readSlice(
   database: Database,
-  { deployIds, sessionIds, statuses, promptVersion, keyId, from, to }: IndexFilter,
+  { deployIds, sessionIds, statuses, promptVersions, keyId, from, to }: IndexFilter,
   range: LogRange,
   reads: Reads,
 ): Promise<Slice> {
   const given = Object.entries({
     sessionIds: sessionIds && JSON.stringify(sessionIds),
     statuses: statuses && JSON.stringify(statuses),
-    ...{ promptVersion, keyId, from, to },
+    promptVersions: promptVersions && JSON.stringify(promptVersions),
+    ...{ keyId, from, to },
   }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const has = Object.fromEntries(given.map(([name]) => [name, true]));
   const isOne = deployIds.length === 1;
@@ -108,7 +109,7 @@ export async function readSlice(
       from block cross join ${ofDeployment}
       where r.position >= :first and r.position < :end
         ${has.sessionIds ? "and r.session_id in (select value from json_each(:sessionIds))" : ""}
-        ${has.promptVersion ? "and r.prompt_version = :promptVersion" : ""}
+        ${has.promptVersions ? "and r.prompt_version in (select value from json_each(:promptVersions))" : ""}
         ${has.statuses ? "and r.status in (select value from json_each(:statuses))" : ""}
         ${has.keyId ? `and ${isOfKey}` : ""}
         ${has.from ? "and (select max(created_at) from time) >= :from" : ""}

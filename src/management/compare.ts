@@ -6,6 +6,7 @@ import type { Histogram } from "../ledger/histogram.ts";
 import { newcombe, welch } from "../ledger/intervals.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { momentsOf, toStats } from "../ledger/summary.ts";
+import { emptyTally } from "../ledger/tally.ts";
 import type { Tally } from "../ledger/tally.ts";
 import { recordStats } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
@@ -81,8 +82,11 @@ export const compareStats = operation({
   refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { a, aVersion, b, bVersion, ...filter }) {
-    const one = await readSide(management, a, aVersion, filter, "first");
-    const other = await readSide(management, b, bVersion, filter, "second");
+    const versions = [aVersion, bVersion];
+    const [one, other] = a === b ? await readSides(management, a, versions, filter) as [Read, Read] : [
+      (await readSides(management, a, [aVersion], filter, " of the first"))[0]!,
+      (await readSides(management, b, [bVersion], filter, " of the second"))[0]!,
+    ];
     const differences = differencesOf(one, other);
     return { a: one.side, b: other.side, differences, sentence: sentenceOf(one.side, other.side, differences) };
   },
@@ -90,19 +94,26 @@ export const compareStats = operation({
 
 type Read = { side: Side; tally: Tally };
 
-async function readSide(
+/** Counts the records of versions of a deployment in one pass. An undefined version stands for all of them. */
+async function readSides(
   management: Management,
   deployId: DeploymentId,
-  version: number | undefined,
-  filter: Omit<Parameters<typeof toCount>[2], "promptVersion">,
-  nth: string,
-): Promise<Read> {
+  versions: (number | undefined)[],
+  input: Omit<Parameters<typeof toCount>[2], "promptVersion">,
+  suffix?: string,
+): Promise<Read[]> {
   const scope = await scopeOfDeployment(management, deployId);
   const { workspace: { statuses }, deployments: [{ reference }] } = scope;
-  const matching = await toCount(management, scope, { ...filter, promptVersion: version });
-  const report = reportRead(management, ` of the ${nth}`);
-  const { all } = await countRecords(management.database, matching, { by: "version" }, report);
-  return { side: { deployId, reference, version: version ?? null, ...toStats(all, statuses) }, tally: all };
+  const { filter, ...how } = await toCount(management, scope, input);
+  const named = versions.filter((version) => version !== undefined);
+  const promptVersions = named.length === versions.length ? named : undefined;
+  const matching = { ...how, filter: { ...filter, promptVersions } };
+  const report = reportRead(management, suffix);
+  const { groups, all } = await countRecords(management.database, matching, { by: "version" }, report);
+  return versions.map((version) => {
+    const tally = version === undefined ? all : groups.find(({ group }) => group === version)?.tally ?? emptyTally();
+    return { side: { deployId, reference, version: version ?? null, ...toStats(tally, statuses) }, tally };
+  });
 }
 
 type Differences = Comparison["differences"];

@@ -105,10 +105,13 @@ type Input = Members<typeof recordFilter>;
 /** What the ledger looks for. Names of statuses are those of the workspace. */
 export function toFilter(
   scope: Scope,
-  { sessionId, status, failures, costlierThan, where, ...rest }: Input & Pick<RecordFilter, "sessionContains">,
+  { sessionId, status, failures, promptVersion, costlierThan, where, ...rest }:
+    & Input
+    & Pick<RecordFilter, "sessionContains">,
 ): RecordFilter {
   const filter: RecordFilter = { ...rest, deployIds: deployIdsOf(scope) };
   if (sessionId !== undefined) filter.sessionIds = [sessionId];
+  if (promptVersion !== undefined) filter.promptVersions = [promptVersion];
   const { statuses: names } = scope.workspace;
   const wanted = status === undefined ? undefined : readStatuses(status, names);
   const failing = failures ? requireFailures(names) : undefined;

@@ -141,6 +141,22 @@ test("before a promotion, the numbers of a new version are those of the deployme
   await world.close();
 });
 
+test("before a promotion, versions are compared from 30 days before the newest record of the new one", async () => {
+  const { world } = await createVisit({ monthlyLimit: 1e6 });
+  const { admin, deployId, promptId } = world, day = 86_400_000, start = world.now;
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Second" }));
+  for (const [after, promptVersion] of [[0, 2], [1, 1], [40, 1], [50, 2], [90, 1]] as const) {
+    world.now = start + after * day;
+    await world.submit({ sessionId: "s", status: 1, content: { output: "x" }, promptVersion });
+  }
+  const visitor = await visit(world), page = await visitor.see(`/deployments/${deployId}/promote?version=2`);
+  assert.equal(tableIn(page, "Statistics")[0]!.slice(0, 2), [["2"], ["1"]]);
+  const [, href] = /Records since 5 December 2026\. <a href="\.\.\/\.\.\/([^"]*)">Compare all/.exec(page)!;
+  const all = await visitor.see(`/${href!.replaceAll("&amp;", "&")}`);
+  assert.equal(tableIn(all, "Statistics")[0]!.slice(0, 2), [["3"], ["2"]]);
+  await world.close();
+});
+
 test("before a promotion, the log is searched until a deployment has records of the version, and compared once", async () => {
   const memory = await openMemory(), { database, counts } = counting(memory);
   const { world, visitor } = await createVisit({ database, monthlyLimit: 1e6 });

@@ -7,7 +7,7 @@ import { listDiagnoses } from "../../src/management/records.ts";
 import { listSessions, showSession } from "../../src/management/sessions.ts";
 import { readStats } from "../../src/management/stats.ts";
 import { readUsage } from "../../src/management/usage.ts";
-import { call } from "../actions.ts";
+import { call, createDeployment } from "../actions.ts";
 import { createWorld } from "../helpers.ts";
 import { moveCommits } from "./filled-log.ts";
 
@@ -16,6 +16,7 @@ const test = suite("progress");
 const world = await createWorld();
 test.after(() => world.close());
 const { workspaceId, deployId } = world;
+const other = await createDeployment(world.admin, workspaceId, { name: "other", promptId: world.promptId });
 for (let nth = 0; nth < 3; nth++) await world.submit();
 // Three records, each far from the one before.
 await moveCommits(world, (position, index) => position + 10_000 * index);
@@ -34,9 +35,13 @@ const wordsOf = (reports: Report[]) => [...new Set(reports.map(({ progress }) =>
 
 const works: Record<string, { words: string[]; run(session: Session): Promise<unknown> }> = {
   statistics: { words: ["Read n %"], run: (session) => call(readStats, session, { deployId }) },
-  "a comparison": {
+  "a comparison of versions": {
+    words: ["Read n %"],
+    run: (session) => call(compareStats, session, { a: deployId, aVersion: 1, b: deployId, bVersion: 2 }),
+  },
+  "a comparison of deployments": {
     words: ["Read n % of the first", "Read n % of the second"],
-    run: (session) => call(compareStats, session, { a: deployId, b: deployId }),
+    run: (session) => call(compareStats, session, { a: deployId, b: other.id }),
   },
   "a search of records": {
     words: ["Read n %"],

@@ -13,6 +13,8 @@ import { findRollbackTargets } from "../../management/history.ts";
 import { listDiagnoses } from "../../management/records.ts";
 import { diffVersions } from "../../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { dayText } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
@@ -129,13 +131,17 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
   const { call } = visit;
   const { promptId, currentVersion } = deployment;
   const { id: workspaceId } = workspaceOf(visit);
-  const [live, next, { diff }, comparison] = await Promise.all([
+  const [live, next, { diff }] = await Promise.all([
     call(getPromptVersion, { id: promptId, workspaceId, version: currentVersion }),
     call(getPromptVersion, { id: promptId, workspaceId, version }),
     call(diffVersions, { id: promptId, workspaceId, from: currentVersion, to: version }),
-    compareWithLive(visit, deployment, version),
   ]);
-  const other = comparison.b.deployId === deployment.id ? undefined : comparison.b.reference;
+  const { comparison, since } = await compareWithLive(visit, deployment, next);
+  const { b } = comparison, other = b.deployId === deployment.id ? undefined : b.reference;
+  const all = {
+    ...{ from: currentVersion, to: version, deployment: deployment.id },
+    other: other === undefined ? undefined : b.deployId,
+  };
   return (
     <>
       <Section title="What will differ">
@@ -146,33 +152,57 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
         {other !== undefined && (
           <p class="hint">Version {version} has no records here. Its numbers are those of {breakable(other)}.</p>
         )}
+        <p class="hint">
+          Records since {dayText(since)}. <a href={link(visit, ["prompts", promptId, "compare"], all)}>Compare all</a>
+        </p>
         {comparisonView(comparison)}
       </Section>
     </>
   );
 }
 
-/** Compares the live version with another one, by its records in this deployment, or else in another one. */
-async function compareWithLive(visit: Visit, deployment: Deployment, version: number): Promise<Comparison> {
+const span = 30 * 86_400_000; // ms before the newest record of the version, which are compared with what came since
+
+/**
+ * Compares the live version with another one, by its records in this deployment, or else in another one. `since` is when the
+ * records that are compared begin, in Unix ms.
+ */
+async function compareWithLive(
+  visit: Visit,
+  deployment: Deployment,
+  next: PromptVersion,
+): Promise<{ comparison: Comparison; since: number }> {
   const { id, currentVersion } = deployment;
-  const b = await findRecorded(visit, deployment, version) ?? id;
-  return await visit.call(compareStats, { a: id, aVersion: currentVersion, b, bVersion: version });
+  const newest = await findNewest(visit, deployment, next), b = newest?.deployId ?? id;
+  const since = Math.max((newest?.createdAt ?? visit.now) - span, 0);
+  const versions = { a: id, aVersion: currentVersion, b, bVersion: next.version };
+  return { comparison: await visit.call(compareStats, { ...versions, from: since }), since };
 }
 
 const mostOthers = 4; // deployments that are searched for records of the version
+const clockDifference = 86_400_000; // ms that the clocks of processes may differ by. No record is older than its version
 
 /**
- * Finds a deployment with records of a version: this one, or another one of the prompt, first of those in which it is live.
- * The search of one ends at the first record, while a comparison reads all.
+ * Finds the newest record of a version: in this deployment, or in another one of the prompt, first of those in which it is
+ * live. The search of one ends at the first record, while a comparison reads all of a time.
  */
-async function findRecorded(visit: Visit, { id, promptId }: Deployment, promptVersion: number) {
-  const hasRecords = async (deployId: DeploymentId) =>
-    (await visit.call(listDiagnoses, { deployId, promptVersion, limit: 1 })).items.length > 0;
-  if (await hasRecords(id)) return id;
+async function findNewest(
+  visit: Visit,
+  { id, promptId }: Deployment,
+  { version: promptVersion, createdAt }: PromptVersion,
+) {
+  const from = Math.max(createdAt - clockDifference, 0);
+  const newestIn = async (deployId: DeploymentId) =>
+    (await visit.call(listDiagnoses, { deployId, promptVersion, from, limit: 1 })).items[0];
+  const own = await newestIn(id);
+  if (own !== undefined) return own;
   const { id: workspaceId } = workspaceOf(visit);
   const all = await listAll((page) => visit.call(listDeployments, { workspaceId, promptId, ...page }));
   const others = all.filter((other) => other.id !== id)
     .sort((a, b) => Number(b.currentVersion === promptVersion) - Number(a.currentVersion === promptVersion));
-  for (const other of others.slice(0, mostOthers)) if (await hasRecords(other.id)) return other.id;
+  for (const other of others.slice(0, mostOthers)) {
+    const newest = await newestIn(other.id);
+    if (newest !== undefined) return newest;
+  }
   return undefined;
 }
