@@ -23,9 +23,8 @@ td .chips,td form{display:inline-flex}td details{display:inline-block;margin:0}}
 `,
   },
   "console.js": {
-    hash: "36c50d6eb70aeb1c",
-    text: `const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
+    hash: "52b99c18673fdc3d",
+    text: `const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
 const units = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000]];
 function ago(at) {
@@ -42,12 +41,15 @@ return past < 0 ? \`in \${words}\` : \`\${words} ago\`;
 function showTimes(part) {
 for (const element of part.querySelectorAll("time[datetime]")) {
 const time = element, at = new Date(time.dateTime);
-if (time.className === "ago") {
+if (time.className === "ago hour") {
+time.title = \`In the hour of \${exact.format(at)}\`;
+time.textContent = Math.abs(Date.now() - at.getTime()) < 3_600_000 ? "in the last hour" : ago(at);
+} else if (time.className === "ago") {
 time.title = exact.format(at);
 time.textContent = ago(at);
 } else if (!time.title) {
 time.title = time.textContent ?? "";
-time.textContent = (time.className === "exact" ? exact : zoned).format(at);
+time.textContent = exact.format(at);
 }
 }
 }

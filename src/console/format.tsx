@@ -76,25 +76,29 @@ export const dash: Part = [<span class="none" aria-hidden="true">–</span>, <sp
 
 const mostOfDate = 8.64e15; // ms: a Date holds no more, but clients send any number
 
-/** A moment in UTC. The script shows it in the reader's zone. */
-export function time(at: number | null | undefined): Part {
-  if (at === null || at === undefined) return dash;
-  if (Math.abs(at) > mostOfDate) return String(at);
-  const iso = new Date(at).toISOString();
-  return <time datetime={iso}>{iso.replace(/T(..:..).*/, " $1")} UTC</time>;
-}
-
-const recent = 7 * 86_400_000; // ms
+const recent = 7 * 86_400_000, hour = 3_600_000; // ms
 
 /**
  * A moment as people speak of it: `3 min ago`, or its day if it is more than a week away. The exact one is the title, which the
  * script shows in the reader's zone. It also keeps the words up to date.
  */
-export function ago(at: number | null | undefined, now: number): Part {
+export const ago = (at: number | null | undefined, now: number): Part => moment(at, "ago", (at) => agoText(at, now));
+
+/** The same for an hour that began at a moment, of which no more is known: `in the last hour`, or `3 h ago`. */
+export const agoByHour = (at: number | null, now: number): Part =>
+  moment(at, "ago hour", (at) => Math.abs(now - at) < hour ? "in the last hour" : agoText(at, now), "In the hour of ");
+
+function moment(
+  at: number | null | undefined,
+  kind: "ago" | "ago hour",
+  toWords: (at: number) => string,
+  before = "",
+): Part {
   if (at === null || at === undefined) return dash;
   if (Math.abs(at) > mostOfDate) return String(at);
   const iso = new Date(at).toISOString();
-  return <time datetime={iso} class="ago" title={`${iso.slice(0, 19).replace("T", " ")} UTC`}>{agoText(at, now)}</time>;
+  const title = before + iso.replace(/T(.{8}).*/, " $1 UTC");
+  return <time datetime={iso} class={kind} title={title}>{toWords(at)}</time>;
 }
 
 /** The words of `ago`. */

@@ -1,7 +1,6 @@
 // @ts-check
 // Comfort for the pages, which work without it: times in the reader's zone, a search, and keyboard shortcuts.
 
-const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 /** @type {Intl.DateTimeFormatOptions} */
 const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
@@ -25,12 +24,15 @@ function ago(at) {
 function showTimes(part) {
   for (const element of part.querySelectorAll("time[datetime]")) {
     const time = /** @type {HTMLTimeElement} */ (element), at = new Date(time.dateTime);
-    if (time.className === "ago") {
+    if (time.className === "ago hour") {
+      time.title = `In the hour of ${exact.format(at)}`;
+      time.textContent = Math.abs(Date.now() - at.getTime()) < 3_600_000 ? "in the last hour" : ago(at);
+    } else if (time.className === "ago") {
       time.title = exact.format(at);
       time.textContent = ago(at);
     } else if (!time.title) {
       time.title = time.textContent ?? "";
-      time.textContent = (time.className === "exact" ? exact : zoned).format(at);
+      time.textContent = exact.format(at);
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listPromptVersions } from "../../management/versions.ts";
-import { time } from "../format.tsx";
+import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "../page.ts";
@@ -63,7 +63,7 @@ export const deploymentPage: Page = {
               {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>
             </Fact>
             <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
-            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
             <Fact label="Id">
               <code>{id}</code>
             </Fact>
@@ -176,7 +176,7 @@ function historyOf(
       caption="History"
       rows={shown}
       columns={[
-        { label: "When", cell: ({ createdAt }) => time(createdAt) },
+        { label: "When", cell: ({ createdAt }) => ago(createdAt, visit.now) },
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
         { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
         { label: "Why", isMain: true, cell: (change) => reasonOf(change) },

@@ -6,7 +6,7 @@ import { notFound } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { time } from "../format.tsx";
+import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import { link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
@@ -37,9 +37,9 @@ export const keyPage: Page = {
             <Fact label="Begins with">
               <code>{prefix}…</code>
             </Fact>
-            <Fact label="Created">{time(createdAt)}</Fact>
-            <Fact label="Last used, to the hour">{time(lastUsedAt)}</Fact>
-            <Fact label="Rotated">{time(rotatedAt)}</Fact>
+            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
+            <Fact label="Last used">{agoByHour(lastUsedAt, visit.now)}</Fact>
+            <Fact label="Rotated">{ago(rotatedAt, visit.now)}</Fact>
             <Fact label="Id">
               <code>{id}</code>
             </Fact>

@@ -5,7 +5,7 @@
 import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import type { DeploymentId } from "../../common/ids.ts";
-import { time } from "../format.tsx";
+import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
@@ -118,8 +118,8 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
       },
       { label: "Permissions", cell: (key) => permissionsOf(key, references) },
       { label: "State", cell: (key) => stateChip(key, visit.now) },
-      { label: "Created", cell: ({ createdAt }) => time(createdAt) },
-      { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+      { label: "Created", cell: ({ createdAt }) => ago(createdAt, visit.now) },
+      { label: "Last used", cell: ({ lastUsedAt }) => agoByHour(lastUsedAt, visit.now) },
     ]}
   />
 );

@@ -13,7 +13,7 @@ import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/p
 import type { Prompt } from "../../management/prompts.ts";
 import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { VersionSummary } from "../../management/versions.ts";
-import { time } from "../format.tsx";
+import { ago } from "../format.tsx";
 import { breakable, exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
@@ -70,7 +70,7 @@ export const promptPage: Page = {
                 <h2>Version {version}</h2>
                 <div class="actions">{promoteLinks(visit, open, version)}</div>
               </div>
-              <p class="hint">{time(shown.createdAt)}{shown.note !== "" && [" · ", isolated(shown.note)]}</p>
+              <p class="hint">{ago(shown.createdAt, visit.now)}{shown.note !== "" && [" · ", isolated(shown.note)]}</p>
               {contentView(shown)}
             </div>
             <div>
@@ -159,7 +159,7 @@ function versionsList(
               {note !== "" && <p>{isolated(note)}</p>}
               {numbersLine(numbers?.versions.find((each) => each.version === version))}
               <p class="hint">
-                {time(createdAt)}
+                {ago(createdAt, visit.now)}
                 {source !== null && [" · ", actor === "" ? source : isolated(actor)]}
                 {compared > 0 && [" · ", comparison(version, compared)]}
               </p>
@@ -221,7 +221,7 @@ const newestVersions = ({ latestVersion }: Prompt) =>
 const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html => (
   <>
     <p class="hint">
-      Created {time(createdAt)}. Its id is <code>{id}</code>.
+      Created {ago(createdAt, visit.now)}. Its id is <code>{id}</code>.
     </p>
     <details open={wasRefused(visit, "rename")}>
       <summary>Rename</summary>

@@ -13,7 +13,7 @@ import type { Prompt } from "../../management/prompts.ts";
 import { getDiagnosis } from "../../management/records.ts";
 import { showSession } from "../../management/sessions.ts";
 import { createPrompt, getPrompt } from "../../management/versions.ts";
-import { excerpt, time } from "../format.tsx";
+import { ago, excerpt } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listMost, sectionAddress, sections, workspaceOf } from "../page.ts";
@@ -139,7 +139,7 @@ async function atId(visit: Visit, id: string): Promise<Hit[]> {
     const { deployId, createdAt } = await call(getDiagnosis, { id: id as RecordId });
     // It may be of another workspace.
     const { reference } = await call(getDeployment, { id: deployId, workspaceId });
-    const note = [time(createdAt), " · ", isolated(reference)];
+    const note = [ago(createdAt, visit.now), " · ", isolated(reference)];
     return [{ kind: "Record", href: link(visit, ["records", id]), name: <code>…{id.slice(-10)}</code>, note }];
   } catch (error) {
     if (error instanceof Refusal && ["not_found", "gone"].includes(error.kind)) return [];

@@ -5,7 +5,7 @@
 import { conflict } from "../../common/errors.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
-import { ageText, number, time } from "../format.tsx";
+import { ageText, ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { findLack, link, sent, workspaceOf } from "../page.ts";
@@ -55,7 +55,7 @@ export const settingsPage: Page = {
                 <span class="chips">{workspace.statuses.map(({ status }) => statusChip(visit, status))}</span>
               </Fact>
             )}
-            <Fact label="Created">{time(createdAt)}</Fact>
+            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
             <Fact label="Id">
               <code>{id}</code>
             </Fact>

@@ -6,7 +6,7 @@ import type { TokenId } from "../../common/ids.ts";
 import { hasRole } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
-import { time } from "../format.tsx";
+import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";
@@ -42,9 +42,9 @@ export const tokenPage: Page = {
             <Fact label="Begins with">
               <code>{prefix}…</code>
             </Fact>
-            <Fact label="Created">{time(createdAt)}</Fact>
-            <Fact label="Last used, to the hour">{time(lastUsedAt)}</Fact>
-            <Fact label="Rotated">{time(rotatedAt)}</Fact>
+            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
+            <Fact label="Last used">{agoByHour(lastUsedAt, visit.now)}</Fact>
+            <Fact label="Rotated">{ago(rotatedAt, visit.now)}</Fact>
             <Fact label="Id">
               <code>{id}</code>
             </Fact>

@@ -8,7 +8,7 @@ import type { Role } from "../../management/operation.ts";
 import { createToken, listTokens } from "../../management/tokens.ts";
 import type { Token } from "../../management/tokens.ts";
 import { consolePath } from "../../http/face.ts";
-import { time } from "../format.tsx";
+import { agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
@@ -120,7 +120,7 @@ const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
       { label: "Role", cell: ({ role }) => <Chip>{role}</Chip> },
       { label: "Scope", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
       { label: "State", cell: (token) => stateChip(token, visit.now) },
-      { label: "Last used", cell: ({ lastUsedAt }) => time(lastUsedAt) },
+      { label: "Last used", cell: ({ lastUsedAt }) => agoByHour(lastUsedAt, visit.now) },
     ]}
   />
 );

@@ -7,7 +7,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import type { WorkspaceStats } from "../../management/stats.ts";
 import type { Diagnosis, Figures } from "../../schema/ledger.ts";
 import { lastMessage } from "../conversation.ts";
-import { dash, duration, excerpt, number, numberText, share, time, usd } from "../format.tsx";
+import { ago, dash, duration, excerpt, number, numberText, share, usd } from "../format.tsx";
 import { breakable, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
@@ -180,7 +180,7 @@ export const failuresTable = (
       {
         label: "When",
         isHead: true,
-        cell: ({ id, createdAt }) => <a href={link(visit, ["records", id])}>{time(createdAt)}</a>,
+        cell: ({ id, createdAt }) => <a href={link(visit, ["records", id])}>{ago(createdAt, visit.now)}</a>,
       },
       {
         label: "Deployment",

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { time } from "../format.tsx";
+import { ago } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Part } from "../html.ts";
 import type { View } from "../page.ts";
@@ -41,8 +41,9 @@ export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: 
   return (
     <>
       <Chip kind="live">valid</Chip>
-      {expiresAt !== null && <p class="hint">until {time(expiresAt)}</p>}
-      {overlapEndsAt !== null && overlapEndsAt > now && <p class="hint">old secret until {time(overlapEndsAt)}</p>}
+      {expiresAt !== null && <p class="hint">expires {ago(expiresAt, now)}</p>}
+      {overlapEndsAt !== null && overlapEndsAt > now && <p class="hint">old secret expires {ago(overlapEndsAt, now)}
+      </p>}
     </>
   );
 }
