@@ -9,7 +9,7 @@ const maxDuration = 3660 * day; // the limit of the service
 /** What a value must be, and the value of a text; undefined if it is invalid. */
 type Kind = { expected: string; read(text: string): string | number | undefined };
 
-const time = "a time such as 2027-01-31T18:00:00Z or 2027-01-31";
+const time = "a time such as 2027-01-31T18:00 (in UTC unless it has a zone) or 2027-01-31 (its start)";
 
 const kinds: Record<string, Kind> = {
   WORKSPACE: { expected: "the id or the name of a workspace", read: (text) => text.trim() === "" ? undefined : text },
@@ -82,10 +82,12 @@ function readInteger(text: string, min: number): number | undefined {
   return Number.isSafeInteger(value) && value >= min ? value : undefined;
 }
 
-/** A time needs a zone, because without one it would depend on the machine. */
+const timePattern = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** A time without a zone is in UTC, as a day is, because otherwise it would depend on the machine. */
 function readTime(text: string): number | undefined {
-  const [, day] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
-  const at = Date.parse(text);
+  const [, day, zone] = timePattern.exec(text) ?? [];
+  const at = Date.parse(text.includes("T") && zone === undefined ? `${text}Z` : text);
   // Date.parse accepts 2027-02-30 as a day in March.
   return day !== undefined && at >= 0 && new Date(day).toISOString().startsWith(day) ? at : undefined;
 }

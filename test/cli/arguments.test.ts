@@ -1,5 +1,6 @@
 // Parsing by usage lines, beyond what the tests of commands show.
 // Runs on Node alone.
+import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
@@ -38,8 +39,31 @@ test("durations are converted to ms, and a time may be a duration ago", () => {
   assert.is(at("2027-01-31"), Date.UTC(2027, 0, 31));
   assert.is(at("2027-01-31T18:00:00+02:00"), Date.UTC(2027, 0, 31, 16));
   assert.is(at("999999999d"), 0);
-  for (const text of ["", "now", "2027-02-30", "2027-01-31T18:00"]) {
-    assert.match(message("x [--from TIME]", `--from=${text}`), "--from must be a time such as");
+  const wrong = ["", "now", "2027-02-30", "2027-01-31T18", "2027-01-31T25:00", "2027-01-31 18:00", "2027-01-31T18:00z"];
+  for (const text of wrong) {
+    assert.match(message("x [--from TIME]", `--from=${text}`), /^--from must be a time such as [^.]*$/, text);
+  }
+});
+
+test("a time without a zone is in UTC on every machine, and a day is its start there", () => {
+  const at = (text: string) => readBy("x [--from TIME]", ["--from", text]).number("from");
+  const zone = process.env.TZ;
+  try {
+    for (const TZ of ["UTC", "America/New_York", "Pacific/Kiritimati"]) {
+      process.env.TZ = TZ;
+      assert.is(at("2026-11-23T14:03"), Date.UTC(2026, 10, 23, 14, 3), TZ);
+      assert.is(at("2026-11-23T14:03:59.5"), Date.UTC(2026, 10, 23, 14, 3, 59, 500), TZ);
+      assert.is(at("2026-11-23"), Date.UTC(2026, 10, 23), TZ);
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
+test("help says in which zone a time is", () => {
+  for (const words of [["deploy", "at"], ["record", "list"], ["key", "create"]]) {
+    assert.match(help(words)!.replace(/\s+/g, " "), "in UTC unless it has a zone", words.join(" "));
   }
 });
 
@@ -66,7 +90,8 @@ test("an expiry is a time, or a duration from now", () => {
   const at = (text: string) => readBy("x [--expires EXPIRY]", ["--expires", text]).number("expires");
   assert.is(at("2026-12-31"), Date.UTC(2026, 11, 31));
   assert.ok(Math.abs(at("90d") - (Date.now() + 90 * 86_400_000)) < 10_000);
-  for (const text of ["soon", "2027-01-01T00:00", "2027-02-30"]) {
+  assert.is(at("2026-12-31T23:59"), Date.UTC(2026, 11, 31, 23, 59));
+  for (const text of ["soon", "2027-01-01T", "2027-02-30"]) {
     const error = "--expires must be a time such as 2027-01-31T18:00";
     assert.match(message("x [--expires EXPIRY]", "--expires", text), error);
   }

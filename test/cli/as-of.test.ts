@@ -60,15 +60,19 @@ everywhere("prompt show --time shows what a deployment served, or what the newes
   assert.equal([both.code, both.said.split("\n")[0]], [2, "promptledger: --version and --time exclude each other"]);
 });
 
-everywhere("a time is one with a zone, a day, or a duration before now", async (place) => {
+everywhere("a time is one in UTC or with a zone, a day, or a duration before now", async (place) => {
   const { deployId } = await promoteSecond(place);
-  for (const time of ["0s", "2999-01-31", "2999-01-31T18:00Z", "2999-01-31T18:00:00+01:00"]) {
+  for (const time of ["0s", "2999-01-31", "2999-01-31T18:00", "2999-01-31T18:00Z", "2999-01-31T18:00:00+01:00"]) {
     assert.is((await place.data<Data>(words`deploy at ${deployId} --time ${time}`)).version, 2, time);
   }
   assert.is((await place.data(words`deploy at ${deployId} --time 9d`)).version, null);
-  const { code, said } = await place.cli(words`deploy at ${deployId} --time 2026-11-23T14:03`);
+  const { code, said } = await place.cli(words`deploy at ${deployId} --time 2026-11-23T25:03`);
   assert.is(code, 2);
-  assert.match(said, "--time must be a time such as 2027-01-31T18:00:00Z or 2027-01-31, or 24h for a day ago");
+  assert.is(
+    said.split("\n")[0],
+    "promptledger: --time must be a time such as 2027-01-31T18:00 (in UTC unless it has a zone) or 2027-01-31 (its start), " +
+      "or 24h for a day ago",
+  );
 });
 
 test.run();
