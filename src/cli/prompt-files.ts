@@ -12,6 +12,7 @@ import type { Publication } from "../management/publications.ts";
 import * as versions from "../management/versions.ts";
 import type { PromptDetails, PromptVersion } from "../management/versions.ts";
 import { deploymentName } from "../management/values.ts";
+import { isFolder } from "../runtime/folder.ts";
 import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
@@ -25,6 +26,9 @@ import { describeVariables } from "./variables-text.ts";
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");
   const file = args.text("FILE");
+  if (file !== "-" && await isFolder(file)) {
+    throw invalid(`${file} is a folder. Push its prompts with plan and apply: promptledger plan --dir ${file}`);
+  }
   const { name: ownName, ...content } = readFile(await terminal.read(file), nameOfFile(file));
   const promptId = args.findText<PromptId>("prompt");
   const deploy = args.findText("deploy");

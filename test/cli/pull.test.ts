@@ -97,6 +97,18 @@ everywhere("names that no path has, and paths that are taken, get another path a
   assert.is((await runIn(["check", "--dir", repository.path], {})).code, 0);
 });
 
+everywhere("a folder is not pushed, and the message names plan and apply", async (place) => {
+  const { id, repository } = await open(place, { "a.md": markdown("one") });
+  for (const path of [repository.path, `${repository.path}/`]) {
+    const { code, out, said } = await place.cli(words`prompt push ${path} --workspace ${id}`);
+    assert.equal([code, out], [1, ""]);
+    assert.is(
+      said,
+      `promptledger: ${path} is a folder. Push its prompts with plan and apply: promptledger plan --dir ${path}\n`,
+    );
+  }
+});
+
 everywhere("an archived prompt stays as it is in the files, and is told", async (place) => {
   const { id, repository, run } = await open(place, { "a.md": markdown("one") });
   await run("apply");
