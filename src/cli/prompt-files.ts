@@ -29,7 +29,12 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   if (file !== "-" && await isFolder(file)) {
     throw invalid(`${file} is a folder. Push its prompts with plan and apply: promptledger plan --dir ${file}`);
   }
-  const { name: ownName, ...content } = readFile(await terminal.read(file), nameOfFile(file));
+  const { name: ownName, was, ...content } = readFile(await terminal.read(file), nameOfFile(file));
+  if (was !== undefined) {
+    throw invalid(
+      `${nameOfFile(file)}: Field was is for plan and apply, which rename ${was}. Remove it, or use prompt rename`,
+    );
+  }
   const promptId = args.findText<PromptId>("prompt");
   const deploy = args.findText("deploy");
   const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);

@@ -2,7 +2,7 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
 import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
-import { writeChanged, writeNew } from "../files/write.ts";
+import { asJson, writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
 import type { PromptFile } from "../files/folder.ts";
 import { canAdd, makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
@@ -42,9 +42,10 @@ async function pull(context: CommandContext): Promise<Outcome> {
     const wanted = await findWanted(prompt, args.findText("live"));
     if (wanted === undefined) continue;
     const { version } = wanted;
+    const isFree = (path: string) => canAdd(taken, path);
     const written = file === undefined
-      ? writeNew(prompt.name, version.content, (path) => canAdd(taken, path))
-      : writeOver(file, version, notes, folder);
+      ? writeNew(prompt.name, version.content, isFree)
+      : writeOver(file, version, isFree, notes, folder);
     if (written === undefined) continue;
     if (file !== undefined && isAhead !== undefined) {
       const { isFromFiles, createdAt } = await wanted.findAuthor();
@@ -54,6 +55,7 @@ async function pull(context: CommandContext): Promise<Outcome> {
       }
     }
     taken.add(written.path);
+    notes.push(...describeReplaced(written, folder));
     const action = file === undefined ? "created" : "changed";
     writes.push([{ name: prompt.name, version: version.version, path: pathIn(folder, written.path), action }, written]);
   }
@@ -88,11 +90,24 @@ async function findWanted({ newest, deployments, findVersion }: LedgerPrompt, na
   return { version: await findVersion(found.currentVersion), findAuthor: found.findPromotion } satisfies Wanted;
 }
 
-function writeOver(file: PromptFile, { content }: LedgerVersion, notes: string[], folder: string) {
-  const written = writeChanged(file, content);
+function writeOver(
+  file: PromptFile,
+  { content }: LedgerVersion,
+  isFree: (path: string) => boolean,
+  notes: string[],
+  folder: string,
+) {
+  const written = writeChanged(file, content, isFree);
   if (written === undefined || file.isWritten) return written;
   notes.push(`${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`);
   return undefined;
+}
+
+/** Says which file takes the place of another one. */
+function describeReplaced({ path, replaces }: WrittenFile, folder: string): string[] {
+  if (replaces === undefined) return [];
+  const beside = asJson(replaces), taken = path === beside ? "" : ` and ${pathIn(folder, beside)} is taken`;
+  return [`${pathIn(folder, replaces)} becomes ${pathIn(folder, path)}, since Markdown cannot hold it${taken}`];
 }
 
 /** Throws if a file that would be replaced has changes that are in no commit. Without git, no file is in one. */

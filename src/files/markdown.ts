@@ -97,10 +97,11 @@ function readMessages({ messages }: FileContent): Message[] | undefined {
 }
 
 /** The members of front matter. Undefined ones are to be absent. */
-function frontMatterOf({ name, title, description, llmConfig }: FileContent): [string, string | undefined][] {
+function frontMatterOf({ name, was, title, description, llmConfig }: FileContent): [string, string | undefined][] {
   const textOf = (value: string | undefined) => value === undefined ? undefined : JSON.stringify(value);
   return [
     ["name", textOf(name)],
+    ["was", textOf(was)],
     ["title", textOf(title)],
     ["description", textOf(description || undefined)],
     ["llmConfig", llmConfig.text === "{}" ? undefined : llmConfig.text],

@@ -34,18 +34,29 @@ export function writeNew(
 const write = (content: FileContent): string => writeMarkdown(content) ?? toJson(content);
 
 /**
- * The file of a prompt with another content: undefined if it has that content. What the file says besides, such as comments,
- * survives. A Markdown file becomes JSON if Markdown cannot hold the content.
+ * The file of a prompt with another content: undefined if it has that content. What the file says besides, such as comments
+ * and a rename, survives. A Markdown file becomes JSON if Markdown cannot hold the content, with another name if `isFree` says
+ * that there is a file of that path.
  */
-export function writeChanged(file: PromptFile, content: FileContent): WrittenFile | undefined {
-  const { path, source, ownName: name } = file;
+export function writeChanged(
+  file: PromptFile,
+  content: FileContent,
+  isFree: (path: string) => boolean,
+): WrittenFile | undefined {
+  const { path, source, ownName, was } = file;
   if (canonicalOf(file.content) === canonicalOf(content)) return undefined;
-  const named = { ...content, name };
-  const isJson = path.endsWith(".json");
-  const text = isJson ? toJson(named) : writeMarkdown(named, source);
+  const named = { ...content, name: ownName, was };
+  const text = path.endsWith(".json") ? toJson(named) : writeMarkdown(named, source);
   if (text !== undefined) return { path, text };
-  return { path: path.replace(/(\.prompt)?\.md$/, ".json"), text: toJson(named), replaces: path };
+  const beside = asJson(path);
+  const written = isFree(beside)
+    ? { path: beside, text: toJson(named) }
+    : writeNew(file.name, { ...content, was }, isFree);
+  return { ...written, replaces: path };
 }
 
-const toJson = ({ name, title, description, messages, llmConfig }: FileContent): string =>
-  `${indent(stringify({ name, title, description: description || undefined, messages, llmConfig }))}\n`;
+/** The path of a Markdown file as JSON, beside it. */
+export const asJson = (path: string): string => path.replace(/(\.prompt)?\.md$/, ".json");
+
+const toJson = ({ name, was, title, description, messages, llmConfig }: FileContent): string =>
+  `${indent(stringify({ name, was, title, description: description || undefined, messages, llmConfig }))}\n`;

@@ -9,7 +9,8 @@ import * as v from "./values.ts";
 import { promptContent } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
 
-const PromptFile = exactly({ name: optional(v.promptName), ...promptContent });
+// `was` is the name that the prompt had before, for a folder of prompts.
+const PromptFile = exactly({ name: optional(v.promptName), was: optional(v.promptName), ...promptContent });
 type PromptFile = Infer<typeof PromptFile>;
 
 // As much as a request body may have by default, and as fits in an argument of a libSQL server.

@@ -109,6 +109,83 @@ everywhere("a folder is not pushed, and the message names plan and apply", async
   }
 });
 
+const parts = (text: string) => ({
+  title: "Title",
+  messages: [{ role: "user", content: [{ type: "text", text }] }],
+});
+
+everywhere("a rename that is not applied yet stays in a file that is pulled, whatever its format", async (place) => {
+  const { repository, run, push } = await open(place, {
+    "new-a.md": `---\nwas: a\n${markdown("mine").slice(4)}`,
+    "new-b.json": `{"was":"b",${JSON.stringify(says("mine")).slice(1)}`,
+    "new-c.md": `---\nwas: c\n${markdown("mine").slice(4)}`,
+  });
+  for (const name of ["a", "b"]) await push(name, says(`of ${name}`));
+  await push("c", parts("of c"));
+  const { code, out } = await run("pull", "--force");
+  const lines = ["changed new-a.md (version 1)", "changed new-b.json (version 1)", "changed new-c.json (version 1)"];
+  assert.equal([code, out.trim().split("\n").sort()], [0, lines]);
+  assert.match(await repository.read("new-a.md"), "was: a\n");
+  for (const name of ["b", "c"]) {
+    const { was, messages } = JSON.parse(await repository.read(`new-${name}.json`)) as Record<string, unknown>;
+    assert.equal([was, JSON.stringify(messages).includes(`of ${name}`)], [name, true]);
+  }
+  await repository.put({ "promptledger.yml": "deploy: {}\n" });
+  assert.match((await run("plan")).out, /^3 renames$/m);
+  assert.is((await run("apply")).code, 0);
+  assert.is((await run("plan", "--check")).out, nothing);
+});
+
+everywhere("a push of a file that renames is refused, as it would leave the old prompt behind", async (place) => {
+  const { id } = await open(place);
+  const file = JSON.stringify({ was: "a", ...says("Hi") });
+  const { code, said } = await place.cli(words`prompt push - --name b --workspace ${id}`, file);
+  assert.equal([code, said], [
+    1,
+    "promptledger: Standard input: Field was is for plan and apply, which rename a. Remove it, or use prompt rename\n",
+  ]);
+});
+
+everywhere("a Markdown file becomes JSON beside what has that name, and the pull says so", async (place) => {
+  const { repository, run, push } = await open(place, {
+    ...{ "a.md": markdown("one"), "b.md": markdown("one"), "c.md": markdown("one") },
+    "b.json": JSON.stringify({ name: "other", ...says("of b.json") }),
+    "c.json": '{"not":"a prompt"}',
+    "promptledger.yml": "deploy: {}\n",
+  });
+  await run("apply");
+  for (const name of ["a", "b", "c"]) await push(name, parts(`of ${name}`));
+  const { code, out, said } = await run("pull", "--force");
+  assert.equal([code, out.trim().split("\n").sort()], [0, [
+    "changed a.json (version 2)",
+    "changed prompt-b.json (version 2)",
+    "changed prompt-c.json (version 2)",
+  ]]);
+  assert.equal(said.trim().split("\n").sort(), [
+    "a.md becomes a.json, since Markdown cannot hold it",
+    "b.md becomes prompt-b.json, since Markdown cannot hold it and b.json is taken",
+    "c.md becomes prompt-c.json, since Markdown cannot hold it and c.json is taken",
+  ]);
+  const files = ["a.json", "b.json", "c.json", "prompt-b.json", "prompt-c.json", "promptledger.yml"];
+  assert.equal(Object.keys(await repository.readAll()), files);
+  assert.is(await repository.read("c.json"), '{"not":"a prompt"}');
+  assert.match(await repository.read("b.json"), "of b.json");
+  assert.is((await run("plan", "--check")).out, nothing);
+});
+
+everywhere("a JSON file stays JSON, and what Markdown of its name there is stays too", async (place) => {
+  const other = `---\nname: other\n${markdown("of a.md").slice(4)}`;
+  const { repository, run, push } = await open(place, {
+    "a.json": JSON.stringify(parts("one")),
+    "a.md": other,
+    "promptledger.yml": "deploy: {}\n",
+  });
+  await run("apply");
+  await push("a", says("two"));
+  assert.is((await run("pull", "--force")).out, "changed a.json (version 2)\n");
+  assert.equal([await repository.read("a.md"), (await run("plan", "--check")).out], [other, nothing]);
+});
+
 everywhere("an archived prompt stays as it is in the files, and is told", async (place) => {
   const { id, repository, run } = await open(place, { "a.md": markdown("one") });
   await run("apply");

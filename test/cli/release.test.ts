@@ -225,18 +225,24 @@ everywhere("the commit and who made it stand with the version and the promotion"
   }
 });
 
-everywhere("a rename keeps versions and deployments, and says so once", async (place) => {
-  const { repository, plan, apply, ledger } = await open(place, { "a.md": markdown("one") });
-  await apply();
-  await repository.put({ "a.md": null, "b/a.md": `---\nwas: a\n${markdown("two").slice(4)}` });
-  assert.match(
-    (await plan()).out,
-    /^~ b\/a: renamed from a\n~ b\/a: version 2\n[^]*\n1 new version, 2 promotions, 1 rename\n$/,
-  );
-  assert.is((await apply()).code, 0);
-  assert.equal(await ledger(), ["b/a 2", "b/a@production 2", "b/a@staging 2"]);
-  assert.is((await plan()).out, nothing);
-});
+const renamed: Record<string, string> = {
+  "b/a.md": `---\nwas: a\n${markdown("two").slice(4)}`,
+  "b/a.json": '{"was":"a","title":"Title","messages":[{"role":"user","content":"two"}]}',
+};
+for (const [path, text] of Object.entries(renamed)) {
+  everywhere(`a rename in ${path} keeps versions and deployments, and says so once`, async (place) => {
+    const { repository, plan, apply, ledger } = await open(place, { "a.md": markdown("one") });
+    await apply();
+    await repository.put({ "a.md": null, [path]: text });
+    assert.match(
+      (await plan()).out,
+      /^~ b\/a: renamed from a\n~ b\/a: version 2\n[^]*\n1 new version, 2 promotions, 1 rename\n$/,
+    );
+    assert.is((await apply()).code, 0);
+    assert.equal(await ledger(), ["b/a 2", "b/a@production 2", "b/a@staging 2"]);
+    assert.is((await plan()).out, nothing);
+  });
+}
 
 everywhere("two files for one prompt are refused", async (place) => {
   const { repository, plan, apply } = await open(place, { "a.md": markdown("one") });

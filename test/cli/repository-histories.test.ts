@@ -8,6 +8,7 @@ import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
 import { toMessages } from "../../src/files/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
+import type { PromptFile } from "../../src/files/folder.ts";
 import { writeChanged, writeNew } from "../../src/files/write.ts";
 import { canAdd } from "../../src/runtime/folder.ts";
 import type { LlmConfig } from "../../src/schema/serving.ts";
@@ -105,19 +106,22 @@ async function edit(repository: PromptFolder, step: Extract<Step, { name: string
     const { title, description, messages, llmConfig } = step.prompt;
     const given = { messages: toMessages(messages), llmConfig: jsonText(JSON.stringify(llmConfig)) as LlmConfig };
     const content = { title, description, ...given };
-    const written = own === undefined ? writeNew(step.name, content, isFree) : writeChanged(own, content);
+    const written = own === undefined ? writeNew(step.name, content, isFree) : writeChanged(own, content, isFree);
     if (written === undefined) return;
     await repository.put({ [written.path]: written.text });
     if (written.replaces !== undefined) await repository.put({ [written.replaces]: null });
   } else if (own !== undefined && step.kind === "remove") {
     await repository.put({ [own.path]: null });
-  } else if (own?.path.endsWith(".md") && !prompts.some(({ name }) => name === "renamed")) {
-    const text = own.source.replace(/^(name|was): .*\n/gm, "").replace(
-      "---\n",
-      `---\nname: renamed\nwas: ${own.name}\n`,
-    );
-    await repository.put({ [own.path]: text });
+  } else if (own !== undefined && !prompts.some(({ name }) => name === "renamed")) {
+    await repository.put({ [own.path]: renamed(own) });
   }
+}
+
+function renamed({ path, source, name }: PromptFile): string {
+  if (path.endsWith(".json")) {
+    return JSON.stringify({ ...JSON.parse(source) as object, name: "renamed", was: name });
+  }
+  return source.replace(/^(name|was): .*\n/gm, "").replace("---\n", `---\nname: renamed\nwas: ${name}\n`);
 }
 
 const nothing = "Nothing to do: files and ledger are the same\n";
