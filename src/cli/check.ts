@@ -18,7 +18,11 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
   return {
     data: { prompts: prompts.length, faults: all },
     text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${oneLine(describeFault(fault))}\n`).join(""),
-    note: `${count(prompts.length, "prompt")}, ${bad.length === 0 ? "nothing wrong" : count(bad.length, "fault")}`,
+    note: [
+      count(prompts.length, "prompt"),
+      bad.length === 0 ? "nothing wrong" : count(bad.length, "fault"),
+      ...(bad.length === all.length ? [] : [count(all.length - bad.length, "warning")]),
+    ].join(", "),
     failed: bad.length > 0,
   };
 }

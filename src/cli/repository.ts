@@ -65,7 +65,7 @@ export const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
 /** Throws one error with all faults. What is only a warning is said. */
 export function refuseFaults(faults: readonly Fault[], { say }: Terminal): void {
   const [bad, warnings] = [faults.filter(({ isWarning }) => !isWarning), faults.filter(({ isWarning }) => isWarning)];
-  for (const each of warnings) say(`Warning: ${stripControls(describeFault(each))}\n`);
+  for (const each of warnings) say(`${stripControls(describeFault(each))}\n`);
   if (bad.length > 0) throw conflict(bad.map(describeFault).join("\n"));
 }
 

@@ -26,5 +26,5 @@ export function offsetOf(text: string, { line, column }: Place): number {
 }
 
 /** `prompts/chat.md:3:1: title must be a name …` */
-export const describeFault = ({ file, line, column, message }: Fault): string =>
-  `${file}:${line}:${column}: ${message}`;
+export const describeFault = ({ file, line, column, message, isWarning }: Fault): string =>
+  `${file}:${line}:${column}: ${isWarning ? "Warning: " : ""}${message}`;

@@ -1,12 +1,11 @@
 // The prompts of a folder. All faults of all files are found at once.
-import { readItems } from "../common/json-text.ts";
-import { findPlaceholders } from "../common/template.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { name as titleRule, plainText } from "../management/values.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile } from "./formats.ts";
 import { findSecrets } from "./secrets.ts";
+import { checkVariables } from "./variable-faults.ts";
 
 /** A prompt in a file. `source` is the text of the file, and `path` is relative to the folder. */
 export type PromptFile = {
@@ -34,8 +33,7 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
     if (format === undefined || isOtherJson(path, text)) continue;
     // A byte order mark and the line ends of Windows are no part of a prompt.
     const source = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-    const report: Report = (offset, message, isWarning) =>
-      void faults.push({ file: path, ...placeOf(source, offset), message, ...(isWarning ? { isWarning } : {}) });
+    const report = reportTo(faults, path, source);
     if (source.length > maxFile) {
       report(0, `The file must be at most ${maxFile} characters`);
       continue;
@@ -61,6 +59,9 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
   return { prompts: [...prompts.values()], faults };
 }
 
+const reportTo = (faults: Fault[], file: string, source: string): Report => (offset, message, isWarning) =>
+  void faults.push({ file, ...placeOf(source, offset), message, ...(isWarning ? { isWarning } : {}) });
+
 /** A JSON file without messages is no prompt, such as a package.json or a plan beside prompts. */
 function isOtherJson(path: string, text: string): boolean {
   if (!path.endsWith(".json") || !/"messages"\s*:/.test(text)) return path.endsWith(".json");
@@ -72,33 +73,16 @@ function isOtherJson(path: string, text: string): boolean {
   }
 }
 
-/** What is wrong with prompts besides what keeps them from being read: secrets, conflicts, and variables that are none. */
+/** What is wrong with prompts besides what keeps them from being read: secrets, conflicts, and what is almost a variable. */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   return prompts.flatMap(({ path, source, content }) => {
-    const faults: Fault[] = [];
-    const report: Report = (offset, message) => void faults.push({ file: path, ...placeOf(source, offset), message });
+    const faults: Fault[] = [], report = reportTo(faults, path, source);
     for (const { name, offset } of findSecrets(source)) {
       report(offset, `This looks like ${name}. Keep secrets elsewhere`);
     }
     const conflict = /^<{7} [^]*?^={7}$[^]*?^>{7} /m.exec(source);
     if (conflict !== null) report(conflict.index, "This looks like a conflict of a merge. Resolve it");
-    for (const tag of new Set(readItems(content.messages.text).flatMap(findBrokenVariables))) {
-      report(Math.max(0, source.indexOf(tag)), `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
-    }
+    checkVariables(source, content.messages, report);
     return faults;
-  });
-}
-
-/** What stands in double braces and is no variable, in the JSON text of a message. */
-function findBrokenVariables(message: string): string[] {
-  const texts: string[] = [];
-  const visit = (value: unknown): void => {
-    if (typeof value === "string") texts.push(value);
-    else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
-  };
-  visit(JSON.parse(message));
-  return texts.flatMap((text) => {
-    const good = new Set(findPlaceholders(text).map(({ start }) => start));
-    return Array.from(text.matchAll(/\{\{[^{}\n]*\}\}/g)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
   });
 }

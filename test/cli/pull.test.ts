@@ -301,6 +301,69 @@ test("check says when nothing is wrong, whatever other files are there", async (
   assert.equal([code, out, said], [0, "", "1 prompt, nothing wrong\n"]);
 });
 
+const slips: Record<string, [text: string, slips: string[]]> = {
+  "one brace behind the name": ["Hi {{name}, of {{shop}}", ["1:4 {{name}"]],
+  "a space before it": ["Hi {{ name }.", ["1:4 {{ name }"]],
+  "none before the line ends": ["{{name}} {{names}}\nHi {{name\nHi {{ shop \t", ["2:4 {{name", "3:4 {{ shop"]],
+  "the same twice": ["{{a} and {{a}", ["1:1 {{a}"]],
+  "letters of others": ["Ελα {{όνομα}", ["1:5 {{όνομα}"]],
+};
+const code = [
+  "<p style={{color}}>",
+  "x = {{a}, {b}}",
+  "{{a}, {\n  b\n}}",
+  "<p style={{\n  color: red\n}}>",
+  "<p a={{ b\n: c }}>",
+  'Answer as {"a": {"b": 1}}',
+  'Answer as {"a": {"b": 1}',
+  "Write {{ and }} around it",
+  "{{{name}",
+  "f'{{{name}}}'",
+  "{{\n",
+  "{{",
+  "{{name,",
+  "{{\nname\n}}",
+  "\\frac{{x}}{y}",
+];
+
+test("check warns of variables that are not closed, with their places, and of no code", async () => {
+  for (const [name, [text, expected]] of Object.entries(slips)) {
+    const { repository } = await open(here, { "a.md": text, "b.json": `\n${JSON.stringify(says(text))}` });
+    const { code, json } = await runIn(words`check --json --dir ${repository.path}`, {});
+    const { faults } = json as { faults: (Record<"file" | "message", string> & Record<"line" | "column", number>)[] };
+    const [ofMarkdown, ofJson] = ["a.md", "b.json"].map((own) => faults.filter(({ file }) => file.endsWith(own)));
+    const places = ofMarkdown!.map(({ line, column, message }) =>
+      `${line}:${column} ${message.replace(" is not closed: a variable ends in }}", "")}`
+    );
+    assert.equal([code, places], [0, expected], name);
+    const source = await repository.read("b.json");
+    for (const { line, column, message } of ofJson!) {
+      assert.ok(source.split("\n")[line - 1]!.slice(column - 1).startsWith(message.split(" is not")[0]!), name);
+    }
+    assert.is(ofJson!.length, expected.length);
+  }
+  const { repository } = await open(here, {
+    ...Object.fromEntries(code.map((text, nth) => [`${nth}.md`, text])),
+    "all.json": JSON.stringify({ title: "All", messages: code.map((content) => ({ role: "user", content })) }),
+  });
+  const { out, said } = await runIn(words`check --dir ${repository.path}`, {});
+  assert.equal([out, said], ["", `${code.length + 1} prompts, nothing wrong\n`]);
+});
+
+test("check marks a warning as one, and exits 0", async () => {
+  const { repository } = await open(here, { "a.md": "Hi {{name}" });
+  const check = (...more: string[]) => runIn(["check", "--dir", repository.path, ...more], {});
+  const message = "{{name} is not closed: a variable ends in }}";
+  const { code, out, said } = await check();
+  assert.equal([code, out, said], [
+    0,
+    `${repository.path}/a.md:1:4: Warning: ${message}\n`,
+    "1 prompt, nothing wrong, 1 warning\n",
+  ]);
+  const github = await check("--format", "github");
+  assert.is(github.out, `::warning file=${repository.path}/a.md,line=1,col=4::${message}\n`);
+});
+
 test("check reports files that are no text, or too long, and texts that no prompt can have", async () => {
   const { repository } = await open(here, {
     "empty.md": "",

@@ -1,0 +1,63 @@
+// What the messages of a prompt have in the place of a variable: a tag whose name no variable has, or one that is not closed.
+import { readItems } from "../common/json-text.ts";
+import { findPlaceholders } from "../common/template.ts";
+import type { Messages } from "../schema/serving.ts";
+import type { Report } from "./faults.ts";
+
+/** Reports the tags, each once, where they stand first in the source of the file. */
+export function checkVariables(source: string, messages: Messages, report: Report): void {
+  const texts = readItems(messages.text).flatMap(textsOf);
+  for (const { tag, offset } of place(new Set(texts.flatMap(findMisnamed)), misnamed, source)) {
+    report(offset, `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
+  }
+  for (const { tag, offset } of place(new Set(texts.flatMap(findUnclosed)), unclosed, source)) {
+    report(offset, `${tag} is not closed: a variable ends in }}`, true);
+  }
+}
+
+/** The texts in a JSON value. */
+function textsOf(json: string): string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
+  };
+  visit(JSON.parse(json));
+  return texts;
+}
+
+const misnamed = /\{\{[^{}\n]*\}\}/g;
+
+function findMisnamed(text: string): string[] {
+  const good = new Set(findPlaceholders(text).map(({ start }) => start));
+  return Array.from(text.matchAll(misnamed)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
+}
+
+/** A name behind two braces, and one that closes them, or none before the line ends, in a text or in a string of JSON. */
+const unclosed = /(?<!\{)\{\{[ \t]*[\p{L}\p{N}_.$-]+(?:[ \t]*\}(?!\})|(?=[ \t]*(?:$|"|\\[nrt])))/gmu;
+
+/** Braces that are closed later in the text are code, such as JSX, or sets in a set. */
+function findUnclosed(text: string): string[] {
+  const found = Array.from(text.matchAll(unclosed));
+  if (found.length === 0) return [];
+  const open = findOpenBraces(text);
+  return found.filter(({ index }) => open.has(index)).map(([tag]) => tag);
+}
+
+/** Where the braces stand that nothing closes. */
+function findOpenBraces(text: string): Set<number> {
+  const open: number[] = [];
+  for (const { 0: brace, index } of text.matchAll(/[{}]/g)) {
+    if (brace === "{") open.push(index);
+    else open.pop();
+  }
+  return new Set(open);
+}
+
+/** Finds the tags among the matches in a source. One that it has in another form, such as with escapes, is at its start. */
+function place(tags: Set<string>, pattern: RegExp, source: string): { tag: string; offset: number }[] {
+  const found = Array.from(source.matchAll(pattern)).flatMap(({ 0: tag, index }) =>
+    tags.delete(tag) ? [{ tag, offset: index }] : []
+  );
+  return [...found, ...[...tags].map((tag) => ({ tag, offset: 0 }))];
+}
