@@ -1,11 +1,11 @@
 // `plan` and `apply`: what a folder of prompts would change in the ledger, and changing it.
-import { conflict, invalid, Refusal } from "../common/errors.ts";
+import { conflict, invalid, Refusal, roleRequired } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
 import { makePlan } from "../files/plan.ts";
-import type { Plan, PromptPlan } from "../files/plan.ts";
-import { maxReleaseSet, toReleaseSet } from "../files/release-set.ts";
-import { applyPrompts, readReleaseSet } from "../management/apply.ts";
+import type { Plan } from "../files/plan.ts";
+import { findBuried, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/release-set.ts";
+import { applyPrompts } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";
 import { isShallow } from "../runtime/git.ts";
@@ -43,26 +43,29 @@ async function planFolder({ args, call, terminal }: CommandContext): Promise<Pla
   return { plan, workspaceId, folder, changes: toReleaseSet(plan, args.findText("note")) };
 }
 
-/** The deployments that `--deploy` chooses, or all of them. */
+/** The deployments that `--deploy` chooses, or all of them. An empty name chooses none. */
 function chosenOf<Target>(deploy: ReadonlyMap<string, Target>, names: readonly string[]): ReadonlyMap<string, Target> {
   if (names.length === 0) return deploy;
-  return new Map(names.map((name) => {
-    const target = deploy.get(name);
-    if (target === undefined) throw invalid(`--deploy ${name} is not under deploy in promptledger.yml`);
-    return [name, target];
-  }));
+  return new Map(
+    names.filter((name) => name !== "").map((name) => {
+      const target = deploy.get(name);
+      if (target === undefined) throw invalid(`--deploy ${name} is not under deploy in promptledger.yml`);
+      return [name, target];
+    }),
+  );
 }
 
 async function plan(context: CommandContext): Promise<Outcome> {
   const { args, terminal } = context;
   const { plan, workspaceId, folder, changes } = await planFolder(context);
   const differs = args.has("check") && (changes.length > 0 || countsOf(plan).changedElsewhere > 0);
-  const out = args.findText("out");
+  const out = args.findText("out"), buried = findBuried(plan);
   if (out !== undefined) {
     requireOneSet(changes, "apply the folder with --each");
     const origin = await findOrigin(terminal.env, folder, args.findText("source"));
     const file = await terminal.create(out, { force: true });
-    await file.write(`${indent(stringify({ workspaceId, prompts: changes, origin }))}\n`);
+    const kept = { workspaceId, prompts: changes, origin, buried: buried.length === 0 ? undefined : buried };
+    await file.write(`${indent(stringify(kept))}\n`);
     await file.finish();
   }
   if (args.findText("format") === "github") await writeStepSummary(plan, terminal);
@@ -70,7 +73,11 @@ async function plan(context: CommandContext): Promise<Outcome> {
     data: { workspaceId, counts: countsOf(plan), prompts: plan.prompts },
     text: () =>
       args.findText("format") === "github" ? toAnnotations(plan, folder) : formatPlan(plan, terminal.isColoured),
-    note: out === undefined ? undefined : `Apply exactly this with: promptledger apply ${out}`,
+    note: out === undefined
+      ? undefined
+      : `Apply exactly this with: promptledger apply ${out}${
+        buried.length === 0 ? "" : ` --force, which replaces ${buried.join("; ")}`
+      }`,
     differs,
   };
 }
@@ -86,7 +93,21 @@ async function apply(context: CommandContext): Promise<Outcome> {
   const release = { ...set, actor, note: args.findText("note") ?? set.note };
   if (args.has("each")) return await applyEach(call, release, context);
   requireOneSet(changes, "use --each, which is not all or none");
-  return describeApplied(await call(applyPrompts, release));
+  return describeApplied(
+    await call(applyPrompts, release).catch((error) => {
+      throw withWayOn(error);
+    }),
+  );
+}
+
+/** Says how to go on without what a role is missing for, if it is not missing for all. */
+function withWayOn(error: unknown): unknown {
+  const isInPart = error instanceof Refusal && error.code === "role_required" &&
+    error.message !== roleRequired(applyPrompts.role).message;
+  if (!isInPart) return error;
+  const remedy =
+    'For versions alone, plan with --deploy "" and without --prune. For the other prompts, apply with --each';
+  return new Refusal(error.kind, `${error.message}. ${remedy}`, error.code);
 }
 
 function requireOneSet({ length }: { length: number }, remedy: string): void {
@@ -99,42 +120,52 @@ async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefi
   const { args, terminal } = context;
   const { plan, workspaceId, folder, changes } = await planFolder(context);
   terminal.say(formatPlan(plan, false));
-  const isSure = args.has("yes") || args.has("force");
-  const buried = plan.prompts.flatMap(findBuried);
-  if (buried.length > 0 && !args.has("force") && (terminal.ask === undefined || isSure)) {
-    throw conflict(
-      `Changed elsewhere, and in no commit: ${
-        buried.join("; ")
-      }. Pull it (with --live what is live) and commit it, or ` +
-        `apply with --force${
-          await isShallow(folder) ? ". This clone has no earlier commits: fetch them to compare" : ""
-        }`,
-    );
-  }
   const changesLive = plan.prompts.some(({ promotions, archives }) => promotions.length > 0 || archives);
-  if (terminal.ask !== undefined && !isSure && (changesLive || buried.length > 0)) {
-    if (!await terminal.ask(`Apply this? ${describeCounts(plan)}`)) return undefined;
+  if (!await isAgreed(context, { buried: findBuried(plan), changesLive, consequence: describeCounts(plan), folder })) {
+    return undefined;
   }
   const origin = await findOrigin(terminal.env, folder, args.findText("source"));
   return { workspaceId, prompts: jsonText(stringify(changes)), origin };
 }
 
-/** What of a prompt was changed elsewhere, and would be replaced. */
-const findBuried = ({ name, drift, push, promotions }: PromptPlan): string[] => [
-  ...(drift?.kind === "version" && push !== undefined ? [`version ${drift.version} of ${name}`] : []),
-  ...promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined)
-    .map(({ deployment, from }) => `version ${from} that ${name}@${deployment} serves`),
-];
+/**
+ * Whether a release set may be applied. What was changed elsewhere is replaced only with `--force`, or if whoever sits at the
+ * terminal agrees. `consequence` is what they are told.
+ */
+async function isAgreed(
+  { args, terminal }: CommandContext,
+  { buried, changesLive, consequence, folder }: {
+    buried: readonly string[];
+    changesLive: boolean;
+    consequence: string;
+    folder?: string;
+  },
+): Promise<boolean> {
+  if (args.has("force")) return true;
+  const ask = args.has("yes") ? undefined : terminal.ask;
+  if (buried.length > 0 && ask === undefined) {
+    const isUnknown = folder !== undefined && await isShallow(folder);
+    throw conflict(
+      `Changed elsewhere, and in no commit: ${
+        buried.join("; ")
+      }. Pull it (with --live what is live), commit it and plan ` +
+        `again, or apply with --force${isUnknown ? ". This clone has no earlier commits: fetch them to compare" : ""}`,
+    );
+  }
+  return ask === undefined || !changesLive && buried.length === 0 || await ask(`Apply this? ${consequence}`);
+}
 
-/** A plan that was kept: the body of the operation. */
-async function readPlan({ args, terminal }: CommandContext, path: string): Promise<ReleaseSet> {
+/** The release set of a plan that was kept, as people have seen it; undefined if they do not agree to what it buries. */
+async function readPlan(context: CommandContext, path: string): Promise<ReleaseSet | undefined> {
+  const { args, terminal } = context;
   for (const option of ["dir", "deploy", "prune", "source"]) {
     if (args.texts(option).length > 0) throw invalid(`--${option} is for planning: ${path} says what to do`);
   }
-  const set = readReleaseSet(await terminal.read(path), nameOfFile(path));
+  const { buried = [], ...set } = readKeptPlan(await terminal.read(path), nameOfFile(path));
   const workspaceId = args.findText<WorkspaceId>("workspace") ?? set.workspaceId;
   if (workspaceId !== set.workspaceId) throw conflict(`${path} was planned for another workspace, ${set.workspaceId}`);
-  return set;
+  const consequence = `It replaces ${buried.join("; ")}`;
+  return await isAgreed(context, { buried, changesLive: false, consequence }) ? set : undefined;
 }
 
 /** Applies a release set a prompt at a time. One that is refused keeps no other one from being applied. */
@@ -183,7 +214,7 @@ function describeApplied(applied: Applied): Outcome {
 const explanations = {
   dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
   workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
-  deploy: "Consider this deployment alone, of those in promptledger.yml",
+  deploy: 'Consider this deployment alone, of those in promptledger.yml. With "", none of them: versions alone',
   prune: "Archive the prompts that are in no file",
   out: "Keep the plan in this file, for apply",
   check: "Exit 3 if files and ledger differ",

@@ -117,7 +117,8 @@ function readAnswer(base: string, { id, output }: AnyOperation, response: Respon
   }
   const requestId = headers.get("X-Request-Id");
   // The log is of use only for failures of the service. Any other refusal says all there is to know.
-  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (see ${requestId} in its log)`}`);
+  const code = typeof answer.code === "string" ? answer.code : undefined;
+  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (see ${requestId} in its log)`}`, code);
 }
 
 function isJsonObject(text: string): boolean {

@@ -170,10 +170,16 @@ export const promptNotUnique = (name: string, shared: "title" | "content") =>
 export const ambiguousDeployment = (references: string[]) =>
   conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
-export const roleRequired = (role: string) => new Refusal("forbidden", `This needs the role ${role}`, "role_required");
+/** `purpose` says for which part of a request, if the role is not needed for all of it: `to archive support/chat`. */
+export const roleRequired = (role: string, purpose?: string) =>
+  new Refusal(
+    "forbidden",
+    `This needs the role ${role}${purpose === undefined ? "" : ` ${purpose}`}`,
+    "role_required",
+  );
 /** The role suffices for one workspace, but none is named. */
 export const roleOverAllRequired = (role: string) =>
-  roleRequired(`${role} for all workspaces: for one alone, set workspaceId`);
+  roleRequired(role, "for all workspaces: for one alone, set workspaceId");
 export const workspaceRequired = () =>
   new Refusal(
     "forbidden",

@@ -1,5 +1,10 @@
-// What applying a plan asks of the service: a release set, in the words of the operation.
+// What applying a plan asks of the service: a release set, in the words of the operation, at once or kept in a file.
+import { ReleaseSet } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
+import { text } from "../management/values.ts";
+import { readObject } from "../schema/parse.ts";
+import { exactly, listOf, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
 import { isChange } from "./plan.ts";
 import type { Plan, PromptPlan } from "./plan.ts";
 
@@ -23,3 +28,18 @@ const toPromptChange = (
     deploy: promotions.map(({ deployment, to, revision }) => ({ name: deployment, version: to, ifRevision: revision })),
   }),
 });
+
+/** What a plan would replace that was changed elsewhere: `version 2 of support/chat`. */
+export const findBuried = ({ prompts }: Plan): string[] =>
+  prompts.flatMap(({ name, drift, push, promotions }) => [
+    ...(drift?.kind === "version" && push !== undefined ? [`version ${drift.version} of ${name}`] : []),
+    ...promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined)
+      .map(({ deployment, from }) => `version ${from} that ${name}@${deployment} serves`),
+  ]);
+
+/** A plan in a file: the release set, and what it buries, if anything. */
+const KeptPlan = exactly({ ...ReleaseSet.schema, buried: optional(listOf(text)) });
+type KeptPlan = Infer<typeof KeptPlan>;
+
+/** Reads a plan. `name` names the file in messages. */
+export const readKeptPlan = (source: string, name: string): KeptPlan => readObject(KeptPlan, source, name);

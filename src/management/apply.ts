@@ -49,7 +49,7 @@ const PromptChange = exactly({
 });
 export type PromptChange = Infer<typeof PromptChange>;
 
-const ReleaseSet = exactly({
+export const ReleaseSet = exactly({
   workspaceId: v.workspaceId,
   prompts: rawJson(described(
     refined(listOf(PromptChange), ({ length }) => length <= maxPrompts, `at most ${maxPrompts} prompts`, {
@@ -61,9 +61,6 @@ const ReleaseSet = exactly({
   ...changeInfo,
 });
 export type ReleaseSet = Infer<typeof ReleaseSet>;
-
-/** Reads a release set from the JSON text that the operation takes. `name` names the text in messages. */
-export const readReleaseSet = (source: string, name: string): ReleaseSet => readObject(ReleaseSet, source, name);
 
 const AppliedPrompt = named(
   "AppliedPrompt",
@@ -212,7 +209,7 @@ async function planOne(
   const push = await planContent(management, workspaceId, name, before, content);
   add([push.added], push.statements);
   if (archive && before !== undefined && before.archivedAt === null) {
-    requireRole(management.caller, archivePrompt.role);
+    requireRole(management.caller, archivePrompt.role, `to archive ${before.name}`);
     const { changes, statements } = await planArchiving(management, before, true);
     add(changes, statements);
   }

@@ -1,6 +1,6 @@
 // Deployments. Each has a name and makes one version of a prompt live. The operations that change one are in
 // deployment-changes.ts.
-import { archived, deploymentNameTaken, invalid, notFound, roleRequired } from "../common/errors.ts";
+import { archived, deploymentNameTaken, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
@@ -8,7 +8,7 @@ import { described, exactly, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
-import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
+import { changeInfo, operation, pageOf, protectedRole, requireProtectedRole } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
@@ -171,8 +171,8 @@ export async function requireDeployment({ database }: Store, id: DeploymentId): 
   return deployment;
 }
 
-export function requireChangeable({ caller }: Session, { isProtected }: Pick<Deployment, "isProtected">): void {
-  if (isProtected && !hasRole(caller, protectedRole)) throw roleRequired(protectedRole);
+export function requireChangeable({ caller }: Session, { isProtected, reference }: Deployment): void {
+  if (isProtected) requireProtectedRole(caller, reference);
 }
 
 export const deploymentOperations = [createDeployment, listDeployments, getDeployment];

@@ -50,9 +50,14 @@ export type Caller = {
 export const hasRole = ({ role }: Pick<Caller, "role">, least: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(least);
 
-export function requireRole(caller: Pick<Caller, "role">, least: Role): void {
-  if (!hasRole(caller, least)) throw roleRequired(least);
+/** Throws if a caller lacks a role. `purpose` says what of the request needs it, if not all of it does. */
+export function requireRole(caller: Pick<Caller, "role">, least: Role, purpose?: string): void {
+  if (!hasRole(caller, least)) throw roleRequired(least, purpose);
 }
+
+/** Throws if a caller may not change protected deployments. `reference` is of the one that a request changes. */
+export const requireProtectedRole = (caller: Pick<Caller, "role">, reference: string): void =>
+  requireRole(caller, protectedRole, `to change ${reference}, which is protected`);
 
 /** Whose share of the service's room a caller takes: that of their workspace, or their own if they may see all. */
 export const ownerOf = ({ workspaceId, tokenId }: Caller): string => workspaceId ?? tokenId ?? "";

@@ -1,12 +1,12 @@
 // Prompts. Each belongs to a workspace, and has versions.
-import { archived, notFound, promptNameTaken, roleRequired } from "../common/errors.ts";
+import { archived, notFound, promptNameTaken } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text } from "../database/row.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { searchPrompts } from "./prompt-search.ts";
-import { changeInfo, hasRole, operation, pageOf, protectedRole } from "./operation.ts";
+import { changeInfo, operation, pageOf, requireProtectedRole } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
 import { tableOf, updateOf } from "./table.ts";
@@ -102,8 +102,8 @@ export async function planRename(management: Management, before: Prompt, name: s
   const { id, workspaceId } = before;
   const sql = "select name, is_protected from deployments where prompt_id = ? order by name";
   const deployments = await management.database.read({ sql, args: [id] });
-  const isProtected = deployments.some((row) => row.is_protected === 1);
-  if (isProtected && !hasRole(management.caller, protectedRole)) throw roleRequired(protectedRole);
+  const guarded = deployments.find((row) => row.is_protected === 1);
+  if (guarded !== undefined) requireProtectedRole(management.caller, `${before.name}@${text(guarded, "name")}`);
   if (before.name !== name) await requireFreeName(management, workspaceId, name);
   const after = { ...before, name };
   return {

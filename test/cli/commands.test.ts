@@ -73,7 +73,10 @@ everywhere("a token authenticates, and its role cannot change a protected deploy
   assert.is(protect.said, "From now on it is protected: changing it requires the role publisher\n");
   assert.is((await data(words`deploy show ${deployId}`)).isProtected, true);
   const refused = await ann(promote);
-  assert.equal([refused.code, refused.said], [1, "promptledger: This needs the role publisher\n"]);
+  assert.equal([refused.code, refused.said], [
+    1,
+    "promptledger: This needs the role publisher to change greeting@production, which is protected\n",
+  ]);
   await cli(words`deploy unprotect ${deployId}`);
   assert.is((await ann(promote)).code, 0);
   const rotated = await data(words`token rotate ${id}`);

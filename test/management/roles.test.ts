@@ -141,7 +141,7 @@ function neededRole(
 }
 
 /** Why a role is too little. If it would do for one workspace, that is said. */
-function refusalOf(needed: Role, isForAll: boolean, isBound: boolean) {
+function refusalOf(needed: string, isForAll: boolean, isBound: boolean) {
   const code = isForAll && isBound ? "all_workspaces_required" : "role_required";
   if (!isForAll) return { error: `This needs the role ${needed}`, code };
   const error = isBound
@@ -192,7 +192,9 @@ for (const operation of operations) {
               const answer = await send(world, operation, inputOf(), token);
               const isEnough = mayAs(role, operation.role);
               const isForAll = isEnough && isOverAll && operation.roleOverAll !== undefined;
-              const said = isEnough ? needed : operation.role;
+              const isForPart = isEnough && isProtected && !isForAll;
+              const purpose = isForPart ? " to change greeting@production, which is protected" : "";
+              const said = isEnough ? `${needed}${purpose}` : operation.role;
               const expected = refusalOf(said, isForAll, token === tokens.bound[role]);
               assert.equal([answer.status, answer.json], [403, expected], role);
             }
