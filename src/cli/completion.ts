@@ -1,12 +1,22 @@
 // Completion scripts for shells: words, options and choices of every command, from the declarations of the commands.
+import { groupBy } from "../common/group-by.ts";
 import type { Command } from "./command.ts";
+import { readUsage, remote } from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
 import { choicesOf } from "./placeholders.ts";
 
 type Word = { word: string; text: string };
 
-/** What may follow the words of a command line: nouns after none, the verbs of a noun, the options of a command. */
+/**
+ * What may follow the words of a command line: nouns after none, the verbs of a noun, the options of a command and the values
+ * of its first argument, if they are few.
+ */
 type Step = { after: string; words: Word[]; options: Parameter[] };
+
+/** The options that need no command, or stand before it. */
+const globalOptions = readUsage(`promptledger [--version]${remote}`, {}, { version: "Print the version" }).parameters;
+/** Those that explain a noun. */
+const nounOptions = globalOptions.filter(({ name }) => name === "help");
 
 function stepsOf(commands: Command[]): Step[] {
   const paths = commands.flatMap(({ name }) =>
@@ -15,10 +25,14 @@ function stepsOf(commands: Command[]): Step[] {
   return [...new Set(paths)].map((after) => {
     const depth = after === "" ? 0 : after.split(" ").length;
     const within = commands.filter(({ name }) => name.slice(0, depth).join(" ") === after);
-    const words = within.flatMap(({ name, summary }): Word[] =>
-      name.length <= depth ? [] : [{ word: name[depth]!, text: name.length === depth + 1 ? summary : "" }]
-    );
-    const options = within.filter(({ name }) => name.length === depth).flatMap(({ parameters }) => parameters);
+    const words = within.flatMap(({ name, summary, parameters: [first] }): Word[] => {
+      if (name.length > depth) return [{ word: name[depth]!, text: name.length === depth + 1 ? summary : "" }];
+      return first === undefined || first.isOption
+        ? []
+        : choices(first).map((word) => ({ word, text: first.explanation }));
+    });
+    const own = within.filter(({ name }) => name.length === depth).flatMap(({ parameters }) => parameters);
+    const options = depth === 0 ? globalOptions : own.length === 0 ? nounOptions : own;
     return {
       after,
       words: firstOf(words, ({ word }) => word),
@@ -39,15 +53,24 @@ const shorten = (text: string) => text.split(/[.;:] /)[0]!;
 
 const choices = ({ placeholder = "" }: Parameter) => choicesOf(placeholder);
 
-/** The lines of a `case` for the options that take one of several values, or any other. */
-const valuesOf = (steps: Step[], toLine: (names: string[], values: string[]) => string): string[] => {
-  const options = firstOf(steps.flatMap(({ options }) => options), ({ label }) => label);
-  const free = options.filter((option) => option.placeholder !== undefined && choices(option).length === 0);
+/**
+ * The lines of a `case` of what stands before a word and of the option just before it: the values of an option of a command
+ * that takes one of several, or none for one that takes any.
+ */
+function valuesOf(steps: Step[], toLine: (patterns: string[], values: string[]) => string): string[] {
+  const given = steps.flatMap(({ after, options }) => options.map((option) => ({ after, option })))
+    .filter(({ option }) => option.placeholder !== undefined);
+  const [chosen, free] = [true, false].map((isChoice) =>
+    given.filter(({ option }) => (choices(option).length > 0) === isChoice)
+  ) as [typeof given, typeof given];
+  const patterns = groupBy(chosen, ({ option }) => choices(option).join(" "));
   return [
-    ...options.filter((option) => choices(option).length > 0).map((option) => toLine([option.label], choices(option))),
-    toLine(free.map(({ label }) => label), []),
+    ...[...patterns].map(([values, uses]) =>
+      toLine(uses.map(({ after, option }) => quote(`${after} ${option.label}`)), values.split(" "))
+    ),
+    toLine(firstOf(free, ({ option }) => option.label).map(({ option }) => `*${quote(` ${option.label}`)}`), []),
   ];
-};
+}
 
 const bash = (steps: Step[]) =>
   `_promptledger() {
@@ -56,11 +79,12 @@ const bash = (steps: Step[]) =>
     word="\${COMP_WORDS[index]}"
     [[ $word == -* ]] || path="\${path:+$path }$word"
   done
-  case "\${COMP_WORDS[COMP_CWORD - 1]}" in
+  case "$path \${COMP_WORDS[COMP_CWORD - 1]}" in
 ${
-    valuesOf(steps, (names, values) => `    ${names.join("|")}) words=${quote(values.join(" "))} path=none ;;`).join(
-      "\n",
-    )
+    valuesOf(steps, (patterns, values) => `    ${patterns.join("|")}) words=${quote(values.join(" "))} path=none ;;`)
+      .join(
+        "\n",
+      )
   }
   esac
   case "$path" in
@@ -83,12 +107,12 @@ const zsh = (steps: Step[]) =>
 _promptledger() {
   local -a found
   local place="\${(j: :)\${(@)words[2,$((CURRENT < 4 ? CURRENT - 1 : 3))]:#-*}}"
-  case "$words[CURRENT-1]" in
+  case "$place $words[CURRENT-1]" in
 ${
-    valuesOf(steps, (names, values) =>
+    valuesOf(steps, (patterns, values) =>
       values.length === 0
-        ? `    ${names.join("|")}) _files; return ;;`
-        : `    ${names.join("|")}) compadd -- ${values.join(" ")}; return ;;`).join("\n")
+        ? `    ${patterns.join("|")}) _files; return ;;`
+        : `    ${patterns.join("|")}) compadd -- ${values.join(" ")}; return ;;`).join("\n")
   }
   esac
   case "$place" in
@@ -102,8 +126,8 @@ ${
     }).join("\n")
   }
   esac
-  _describe promptledger found
-  [[ $PREFIX == -* || $CURRENT -lt 4 ]] || _files
+  [[ $PREFIX == -* ]] || found=("\${(@)found:#--*}")
+  if (( $#found )); then _describe promptledger found; else _files; fi
 }
 if [ "$funcstack[1]" = _promptledger ]; then _promptledger; else compdef _promptledger promptledger; fi
 `;

@@ -6,8 +6,14 @@ const day = 86_400_000; // ms
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };
 const maxDuration = 3660 * day; // the limit of the service
 
-/** What a value must be, and the value of a text; undefined if it is invalid. */
-type Kind = { expected: string; read(text: string): string | number | undefined };
+/** What a value must be, and the value of a text; undefined if it is invalid. `choices` has all values, if they are few. */
+type Kind = { expected: string; read(text: string): string | number | undefined; choices?: string[] };
+
+const choiceOf = (choices: string[]): Kind => ({
+  expected: `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`,
+  read: (text) => choices.find((choice) => choice === text),
+  choices,
+});
 
 const time = "a time such as 2027-01-31T18:00 (in UTC unless it has a zone) or 2027-01-31 (its start)";
 
@@ -33,7 +39,7 @@ const kinds: Record<string, Kind> = {
     expected: `between 1d and ${maxDuration / day}d, or forever`,
     read: (text) => text === "forever" ? "" : readDuration(text, day),
   },
-  SHELL: { expected: "bash, zsh or fish", read: (text) => /^(bash|zsh|fish)$/.test(text) ? text : undefined },
+  SHELL: choiceOf(["bash", "zsh", "fish"]),
   "YYYY-MM": { expected: "a month such as 2027-01", read: (text) => isMonth(text) ? text : undefined },
   "CODE=NAME": {
     expected: "a status and its name, as in 1=ok, or 0=failed! if it counts as a failure",
@@ -52,18 +58,12 @@ const kinds: Record<string, Kind> = {
 /** What a value must be, for help. Undefined if it may be any text, or if the placeholder lists what it may be. */
 export const describeValue = (placeholder: string): string | undefined => kinds[placeholder]?.expected;
 
-/** The values of a choice: those of `read|submit`. None if it is no choice. */
-export function choicesOf(placeholder: string): string[] {
-  const choices = placeholder.split("|");
-  return choices.length === 1 ? [] : choices;
-}
+/** The values of a choice: those of `read|submit`, or of a placeholder with few values. None if it is no choice. */
+export const choicesOf = (placeholder: string): string[] => kindOf(placeholder)?.choices ?? [];
 
 /** An unknown placeholder stands for any text. */
-function kindOf(placeholder: string): Kind | undefined {
-  const choices = choicesOf(placeholder);
-  if (choices.length === 0) return kinds[placeholder];
-  return { expected: choices.join(" or "), read: (text) => choices.find((choice) => choice === text) };
-}
+const kindOf = (placeholder: string): Kind | undefined =>
+  placeholder.includes("|") ? choiceOf(placeholder.split("|")) : kinds[placeholder];
 
 /** What separates the values of a repeated option. A value at a path may have commas. */
 export const separatorOf = (placeholder: string): string => placeholder === "PATH=VALUE" ? "\n" : ",";
