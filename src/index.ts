@@ -1,7 +1,13 @@
 // The entry `promptledger`: the service, to be embedded.
 import { openWith, serviceOver } from "./http/service.ts";
 import type { CreateService, OpenService } from "./http/service.ts";
+import type { SchemaMode } from "./http/settings.ts";
+import type { Log } from "./common/log.ts";
+import type { DatabaseSource } from "./database/client.ts";
+import { awaitClaim } from "./database/file-claim.ts";
 import { openDatabase } from "./database/open.ts";
+import { makeFile } from "./database/open-migrated.ts";
+import { fileOf } from "./database/source.ts";
 import { migrate } from "./migrate.ts";
 
 export { MissingVariablesError } from "./client/errors.ts";
@@ -28,12 +34,25 @@ export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./ht
  */
 export const createService: CreateService = serviceOver((source) => openDatabase(source, "serve"));
 
+const stopTimeout = 15_000; // ms that a process which is stopping has to release the file: `close` waits up to 10 s
+
+async function awaitFile(source: DatabaseSource, schema: SchemaMode, log: Log): Promise<void> {
+  const path = fileOf(source);
+  if (path === undefined) return;
+  // Two processes that start at once then see each other.
+  if (schema === "migrate") makeFile(path);
+  const claim = await awaitClaim(path, stopTimeout, (notice) => {
+    log.warn(notice, { database: path, timeoutMs: stopTimeout });
+  });
+  claim?.release();
+}
+
 /**
  * Makes a service when its database is ready: migrates it, or checks it, as `schema` says. Rejects with a `Refusal` that
- * says why it is not.
+ * says why it is not. Waits up to 15 s while another process serves its file.
  *
  * @example
  * await using service = await openService({ database: "file:ledger.db" });
  * const { messages } = await service.readPrompt({ key: "pl_…", deployId: "support/assistant@production" });
  */
-export const openService: OpenService = (options) => openWith(createService, migrate, options);
+export const openService: OpenService = (options) => openWith({ createService, migrate, awaitFile }, options);

@@ -10,6 +10,7 @@ import {
   isBusy,
   isClosedError,
   isFileFault,
+  isServed,
 } from "./database.ts";
 import type { Claim, Database, Failure, Purpose, Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
@@ -227,7 +228,7 @@ export function serialized(
 function classifyError(error: unknown): Failure | undefined {
   const known = failureOf(error);
   if (known !== undefined) return known;
-  if (isBusy(error) || isReaderLost(error)) return "retryable";
+  if (isBusy(error) || isReaderLost(error) || isServed(error)) return "retryable";
   if (isFileFault(error) || isClosedError(error)) return "unavailable";
   return hasCode(error, fileFaults) ? undefined : "rejected";
 }

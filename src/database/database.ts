@@ -137,6 +137,17 @@ export const onError = (database: Database, report: (error: unknown) => void): D
 export const fileError = (fault: string): Error => Object.assign(new Error(fault), { code: "DATABASE_FILE_FAULT" });
 export const isFileFault = (error: unknown): error is Error => hasCode(error, /^DATABASE_FILE_FAULT$/);
 
+/** The error for a file that another process serves; `cause` is that of its lock. */
+export const servedError = (path: string, cause: unknown): Error =>
+  Object.assign(
+    fileError(
+      `Another process serves the database ${path}: stop it first. ` +
+        "Several processes can share a database on a libSQL server",
+    ),
+    { cause },
+  );
+export const isServed = (error: unknown): error is Error => isFileFault(error) && isBusy(error.cause);
+
 /** The error for an operation after the database was closed. */
 export const closedError = (): Error => Object.assign(new Error("The database is closed"), { code: "DATABASE_CLOSED" });
 export const isClosedError = (error: unknown): boolean => hasCode(error, /^DATABASE_CLOSED$/);

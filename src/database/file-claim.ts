@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import Libsql from "libsql";
-import { fileError, hasCode } from "./database.ts";
+import { fileFaulty } from "../common/errors.ts";
+import { fileError, hasCode, isBusy, isServed, servedError } from "./database.ts";
 import type { Claim } from "./database.ts";
 import { identify } from "./file-identity.ts";
 
@@ -39,12 +40,37 @@ const registryKey = Symbol.for("promptledger.claimed-files");
 const claimed: Map<string, ClaimedFile> = Reflect.get(globalThis, registryKey) ?? new Map();
 Reflect.set(globalThis, registryKey, claimed);
 
-/** Claims an existing file. Throws with the code SQLITE_BUSY while another process has claimed it. */
+/** Claims an existing file. Throws an error of `isServed` while another process has claimed it. */
 export function claimFile(path: string): Claim {
   const name = resolveLinks(path);
   const file = claimed.get(name) ?? claim(path, name);
   file.holders++;
   return file;
+}
+
+const claimInterval = 100; // ms between two attempts
+
+/**
+ * Claims an existing file. Waits up to `timeout` ms for another process that serves it to stop, and calls `notify` before
+ * it waits. Throws if that process keeps serving. Returns undefined if the file cannot be claimed for another reason, which
+ * opening it reports.
+ */
+export async function awaitClaim(
+  path: string,
+  timeout: number,
+  notify: (notice: string) => unknown,
+): Promise<Claim | undefined> {
+  const deadline = performance.now() + timeout;
+  for (let isFirst = true;; isFirst = false) {
+    try {
+      return claimFile(path);
+    } catch (error) {
+      if (!isServed(error)) return undefined;
+      if (performance.now() > deadline) throw Object.assign(fileFaulty(error.message), { cause: error.cause });
+    }
+    if (isFirst) await notify("Waiting for the process that serves this database to stop");
+    await new Promise((resolve) => setTimeout(resolve, claimInterval));
+  }
 }
 
 /** Follows the links of a path. */
@@ -66,7 +92,7 @@ function claim(path: string, name: string): ClaimedFile {
   const { forget, ...identity } = identify(path, name);
   let unlock: () => void;
   try {
-    unlock = lock(`${name}-lock`, statSync(name));
+    unlock = lock(path, `${name}-lock`, statSync(name));
   } catch (error) {
     forget();
     throw error;
@@ -87,9 +113,9 @@ function claim(path: string, name: string): ClaimedFile {
 }
 
 /** Locks an empty SQLite database beside the file. The operating system frees that lock however this process ends. */
-function lock(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): () => void {
-  if (createFile(path, mode & 0o777) && process.getuid?.() === 0) chownSync(path, uid, gid);
-  const database = new Libsql(uriOf(path, "rw"), { timeout: 0 });
+function lock(path: string, name: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): () => void {
+  if (createFile(name, mode & 0o777) && process.getuid?.() === 0) chownSync(name, uid, gid);
+  const database = new Libsql(uriOf(name, "rw"), { timeout: 0 });
   try {
     database.exec("pragma locking_mode = exclusive");
     database.exec("pragma journal_mode = off");
@@ -97,10 +123,7 @@ function lock(path: string, { mode, uid, gid }: { mode: number; uid: number; gid
     database.exec("commit");
   } catch (error) {
     database.close();
-    if (!hasCode(error, /^SQLITE_BUSY/)) throw error;
-    throw Object.assign(new Error("Another process serves this database file", { cause: error }), {
-      code: "SQLITE_BUSY",
-    });
+    throw isBusy(error) ? servedError(path, error) : error;
   }
   return () => database.close();
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { conflict } from "../common/errors.ts";
 import type { DatabaseSource } from "./client.ts";
-import { isBusy } from "./database.ts";
+import { isServed } from "./database.ts";
 import type { Claim, Database, Purpose } from "./database.ts";
 import { openFile } from "./file.ts";
 import { claimFile, createFile } from "./file-claim.ts";
@@ -58,7 +58,7 @@ async function claimOutdated(database: Database, path: string, options: MigrateO
   try {
     return claimFile(path);
   } catch (error) {
-    if (!isBusy(error)) throw error;
+    if (!isServed(error)) throw error;
     throw conflict("Another process serves the database, and may not work with a newer schema: stop it first");
   }
 }

@@ -40,7 +40,7 @@ async function findObstacle(database: Database): Promise<Refusal | undefined> {
     await database.probe?.();
     return undefined;
   } catch (error) {
-    return toRefusal(error);
+    return Object.assign(toRefusal(error), { cause: error });
   }
 }
 

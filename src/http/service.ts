@@ -133,19 +133,28 @@ export type OpenService = <const Faces extends readonly Face[] = []>(
   options: OpenOptions<Faces> & Checked<Faces>,
 ) => Promise<Service & Extensions<Faces>>;
 
-/** Opens a service with the `createService` and `migrate` of a platform. */
+/** What a platform opens services with. */
+export type Platform = {
+  createService: CreateService;
+  migrate(source: DatabaseSource, options: MigrateOptions): Promise<unknown>;
+  /** Waits while a process that is stopping serves the file of a database. */
+  awaitFile?(source: DatabaseSource, schema: SchemaMode, log: Log): Promise<void>;
+};
+
+/** Opens a service on a platform. */
 export async function openWith<Faces extends readonly Face[]>(
-  createService: CreateService,
-  migrate: (source: DatabaseSource, options: MigrateOptions) => Promise<unknown>,
+  { createService, migrate, awaitFile }: Platform,
   given: OpenOptions<Faces>,
 ): Promise<Service & Extensions<Faces>> {
   checkOptions("openService", given, { ...serviceChecks, schema: schemaFault });
   const { schema = "migrate", ...rest } = given;
   const options = rest as ServiceOptions<Faces> & Checked<Faces>;
   const service = createService(options);
+  const source = options.database ?? options.client!;
   try {
+    if (schema !== "trust") await awaitFile?.(source, schema, options.log ?? consoleLog);
     const notify = (notice: string) => options.log?.info(notice);
-    if (schema === "migrate") await migrate(options.database ?? options.client!, { notify });
+    if (schema === "migrate") await migrate(source, { notify });
     if (schema !== "trust") await service.ready();
     return service;
   } catch (error) {

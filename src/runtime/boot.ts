@@ -13,8 +13,7 @@ import { consolePath } from "../http/face.ts";
 import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 import { serveDatabase } from "../http/service.ts";
-import { isBusy } from "../database/database.ts";
-import { claimFile } from "../database/file-claim.ts";
+import { awaitClaim } from "../database/file-claim.ts";
 import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
@@ -51,7 +50,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await loadCommit();
-  await awaitClaim(config, log);
+  await claimDatabase(config, log);
   const schema = config.migrates ? "migrate" : "check";
   const { database } = await openConfigured(config.database, "serve", { schema, notify: log.info });
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
@@ -142,45 +141,23 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
   await new Promise((resolve) => server.close(resolve));
 }
 
-const claimInterval = 100; // ms between two attempts
 const claimGrace = 5_000; // ms beyond `shutdownTimeout` that another process has to exit
 
 /**
  * Claims the database file, because only one process may serve it. Waits for a process that is stopping, and throws if it
  * keeps serving.
  */
-async function awaitClaim(config: Config, log: Log): Promise<void> {
+async function claimDatabase(config: Config, log: Log): Promise<void> {
   const { database: location, migrates, shutdownTimeout } = config;
   const path = fileOf(location);
   if (path === undefined) return;
   if (migrates) makeFile(path);
-  const timeout = shutdownTimeout + claimGrace;
-  const deadline = performance.now() + timeout;
-  const database = describeDatabase(location.url);
-  for (let isFirst = true;; isFirst = false) {
-    try {
-      return void claimFile(path);
-    } catch (error) {
-      // Opening the database reports any other error.
-      if (!isBusy(error)) return;
-      if (performance.now() > deadline) {
-        throw unusable(
-          `another process serves the database ${database}: stop it first. ` +
-            "Several processes can share a database on a libSQL server",
-        );
-      }
-    }
-    if (isFirst) {
-      // Said at once, so that nobody waits in vain for a port that something else has.
-      const fault = await checkPort(config).then(() => undefined, (error: Error) => error.message);
-      log.warn("Waiting for the process that serves this database to stop", {
-        database,
-        timeoutMs: timeout,
-        port: fault,
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, claimInterval));
-  }
+  const timeoutMs = shutdownTimeout + claimGrace;
+  await awaitClaim(path, timeoutMs, async (notice) => {
+    // Said at once, so that nobody waits in vain for a port that something else has.
+    const port = await checkPort(config).then(() => undefined, (error: Error) => error.message);
+    log.warn(notice, { database: describeDatabase(location.url), timeoutMs, port });
+  });
 }
 
 /** How the user calls the command line: npm sets variables for the scripts of a package, and for npx. */

@@ -11,7 +11,7 @@ import { describeDatabase } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
-import { isBusy } from "../database/database.ts";
+import { isBusy, isServed } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { isMigrated, listMissing, migrate } from "../database/migrate.ts";
 import { openFile } from "../database/file.ts";
@@ -205,7 +205,7 @@ async function orIrreplaceable<T>(location: DatabaseLocation, work: () => T | Pr
     return await work();
   } catch (error) {
     const name = describeDatabase(location.url);
-    if (isBusy(error)) throw conflict(`The database ${name} is in use: stop the service first`);
+    if (isBusy(error) || isServed(error)) throw conflict(`The database ${name} is in use: stop the service first`);
     if (error instanceof Refusal) throw error;
     throw unusable(`The database ${name} cannot be replaced: ${describeError(error)}. Move it and its log away first`);
   }

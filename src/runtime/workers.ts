@@ -63,7 +63,7 @@ export const createService: CreateService = (options) => {
  * @example
  * const service = await openService({ database: env.DATABASE_URL, schema: "check" });
  */
-export const openService: OpenService = (options) => openWith(createService, migrate, options);
+export const openService: OpenService = (options) => openWith({ createService, migrate }, options);
 
 /**
  * Migrates the schema of a remote database. Returns the names of the migrations that it applied.

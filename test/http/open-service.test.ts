@@ -1,6 +1,7 @@
 // openService: what each `schema` does before the service is used, and why a service is not ready.
 // Runs on every runtime.
-import { access, mkdir } from "node:fs/promises";
+import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createService, openService, Refusal } from "../../src/index.ts";
@@ -78,6 +79,19 @@ test("migrate rejects a newer database, and one that cannot be opened", async ()
     "unavailable",
     `The folder ${nowhere} of the database file does not exist. Create it first`,
   ]);
+});
+
+test("a file that is no database is a reason with a cause, and nothing is put beside it", async () => {
+  const path = newPath();
+  await writeFile(path, "These are notes, and no database.");
+  for (const schema of ["migrate", "check"] as const) {
+    const error = await openService({ database: `file:${path}`, log, schema }).then(() => undefined, (error) => error);
+    assert.instance(error, Refusal);
+    assert.equal([error.kind, error.cause.code], ["unavailable", "SQLITE_NOTADB"]);
+    assert.match(error.cause.message, "file is not a database");
+  }
+  const beside = (await readdir(folder.path)).filter((name) => name.startsWith(basename(path)));
+  assert.equal(beside, [basename(path)]);
 });
 
 test("trust opens nothing", async () => {

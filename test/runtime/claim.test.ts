@@ -2,7 +2,8 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createService } from "../../src/index.ts";
+import { awaitClaim } from "../../src/database/file-claim.ts";
+import { createService, openService, Refusal } from "../../src/index.ts";
 import { atOnce } from "../at-once.ts";
 import { runIn } from "../cli/places.ts";
 import { send } from "../conformance/http-client.ts";
@@ -20,7 +21,16 @@ const folder = await createFolder();
 claims.after(() => folder.remove());
 
 let files = 0;
-const createFile = () => createSeededDatabase(`file:${folder.path}/${++files}.db`);
+async function createFile() {
+  const path = `${folder.path}/${++files}.db`;
+  return { path, ...await createSeededDatabase(`file:${path}`) };
+}
+
+const servedElsewhere = (path: string) =>
+  `Another process serves the database ${path}: stop it first. ` +
+  "Several processes can share a database on a libSQL server";
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 const waiting = /(Waiting for the process that serves this database to stop)/;
 
@@ -58,33 +68,26 @@ test("a second service says at once that its port is taken too, and takes over b
 });
 
 test("a second service exits with an error if the first keeps serving for 5 s longer than a stop may take", async () => {
-  const { url, tenant } = await createFile();
+  const { path, url, tenant } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });
   const clock = createClock(`${folder.path}/clock`);
   const second = await startOnClock(currentRuntime, clock, { DATABASE_URL: url, SHUTDOWN_TIMEOUT: "1" }, waiting);
   clock.set(6_001);
   assert.is(await second.ended, 1);
-  assert.ok(
-    second.said().endsWith(
-      `promptledger: another process serves the database ${url}: stop it first. ` +
-        "Several processes can share a database on a libSQL server\n",
-    ),
-    second.said(),
-  );
+  assert.ok(second.said().endsWith(`promptledger: ${servedElsewhere(path)}\n`), second.said());
   assert.is((await submitTo(first.url, tenant)).status, 201);
   await first.stop();
 });
 
 test("an embedded service is unavailable while another process serves its file, and serves afterwards", async () => {
-  const { url, tenant } = await createFile();
+  const { path, url, tenant } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
   const embedded = createService({ database: url, log });
   const ready = async () => {
     const { status, json } = await readAnswer(await embedded.fetch(new Request("http://ledger.test/readyz")));
     return [status, json];
   };
-  assert.equal(await ready(), [503, { error: "Database cannot be reached" }]);
+  assert.equal(await ready(), [503, { error: servedElsewhere(path) }]);
   assert.is((await submitTo(first.url, tenant)).status, 201);
   await first.stop();
   const { key, deployId } = tenant;
@@ -92,6 +95,37 @@ test("an embedded service is unavailable while another process serves its file, 
   const target = `http://ledger.test/v1/prompts?deployId=${deployId}`;
   assert.is((await embedded.fetch(new Request(target, { headers }))).status, 200);
   await embedded.close();
+});
+
+for (const schema of ["migrate", "check"] as const) {
+  test(`openService waits for the process that serves its file to stop, with schema ${schema}`, async () => {
+    const { url, tenant } = await createFile();
+    const first = await startService(currentRuntime, { DATABASE_URL: url });
+    let waits = () => {};
+    const isWaiting = new Promise<void>((resolve) => waits = resolve);
+    const warn = (message: string) => void (waiting.test(message) && waits());
+    const opening = openService({ database: url, schema, log: { ...log, warn } });
+    await isWaiting;
+    assert.is((await submitTo(first.url, tenant)).status, 201);
+    await first.stop();
+    await using service = await opening;
+    assert.is((await service.readPrompt(tenant)).quota.used, 2);
+  });
+}
+
+test("an embedder whose file another process keeps serving gets the reason, with its cause", async () => {
+  const { path, url } = await createFile();
+  const first = await startService(currentRuntime, { DATABASE_URL: url });
+  const service = createService({ database: url, log });
+  for (const refused of [awaitClaim(path, -1, () => {}), service.ready()]) {
+    const error = await refused.then(() => undefined, (error: unknown) => error);
+    assert.instance(error, Refusal);
+    const { kind, message, cause } = error as Refusal;
+    assert.equal([kind, message], ["unavailable", servedElsewhere(path)]);
+    assert.instance(cause, Error);
+  }
+  await service.close();
+  await first.stop();
 });
 
 test("the command line writes beside a service", async () => {
