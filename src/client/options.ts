@@ -63,9 +63,9 @@ export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime)
   // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
   const key = apiKey?.trim();
   // Errors show the url, and a request may have no credentials in its own.
-  if (!/^https?:[^?#@]+$/.test(url!) || apiKey !== null && !/^[!-~]+$/.test(key ?? "")) {
-    throw invalidArgument(`Give url (no credentials or query) and apiKey, or set ${urlName} and ${keyName}`);
-  }
+  const need = (what: string, name: string) => invalidArgument(`Give ${what}, or set ${name}`);
+  if (!/^https?:[^?#@]+$/.test(url!)) throw need("url (http or https, no credentials or query)", urlName);
+  if (apiKey !== null && !/^[!-~]+$/.test(key ?? "")) throw need("apiKey (no spaces)", keyName);
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {

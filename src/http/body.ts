@@ -86,7 +86,9 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
     return bytes;
   } catch (error) {
     if (error instanceof TypeError) {
-      throw request.signal.aborted ? bodyIncomplete() : new Error(consumed, { cause: error });
+      if (request.signal.aborted) throw bodyIncomplete();
+      // An adapter that knows the cause has given the error a name of its own.
+      throw error.name === "TypeError" ? new Error(consumed, { cause: error }) : error;
     }
     throw error;
   }

@@ -1,5 +1,13 @@
 // Checks the options of createService and of faces at once, so that a mistake throws there and is not a 500 later.
-import { adminTokenFault, bodyLimitOf, databaseUrlFault, isOrigin, originsExpected } from "../common/config.ts";
+import {
+  adminTokenFault,
+  bodyLimitOf,
+  databaseUrlFault,
+  defaultBodyBudgetBytes,
+  defaultMaxBodyBytes,
+  isOrigin,
+  originsExpected,
+} from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
 import { isObject } from "../schema/struct.ts";
@@ -21,7 +29,9 @@ export const serviceChecks: Checks = {
     isLocation(value) || isClient(value) ? undefined : "must be a URL, or an object with url",
   client: (value: unknown) => isClient(value) ? undefined : "must be a client of @libsql/client",
   basePath: (value: unknown) =>
-    typeof value === "string" && /^(\/[\w.~-]+)*\/?$/.test(value) ? undefined : "must be a path such as /llm",
+    typeof value === "string" && /^(\/(?!\.\.?(\/|$))[\w.~-]+)*\/?$/.test(value)
+      ? undefined
+      : "must be a path such as /llm",
   maxBodyBytes: bytesFault,
   bodyBudgetBytes: bytesFault,
   faces: (value: unknown) => Array.isArray(value) && value.every(isFace) ? undefined : "must be an array of faces",
@@ -87,12 +97,14 @@ type Limits = { maxBodyBytes?: number; bodyBudgetBytes?: number };
 export function checkSettings(options: object): DatabaseSource {
   checkOptions("createService", options, serviceChecks);
   const { database, client }: { database?: DatabaseSource; client?: Client } = options;
-  const { maxBodyBytes = 0, bodyBudgetBytes = maxBodyBytes }: Limits = options;
+  const { maxBodyBytes = defaultMaxBodyBytes, bodyBudgetBytes = defaultBodyBudgetBytes }: Limits = options;
   const source = database ?? client;
-  if (source === undefined || database && client) throw invalid("createService needs either a database or a client");
+  if (source === undefined || database && client) throw invalid("Give either a database or a client");
   const max = checkDatabase(source);
   if (maxBodyBytes > max) throw invalid(`maxBodyBytes must be at most ${max} on this database`);
-  if (bodyBudgetBytes < maxBodyBytes) throw invalid("bodyBudgetBytes must be at least maxBodyBytes");
+  if (bodyBudgetBytes < maxBodyBytes) {
+    throw invalid(`bodyBudgetBytes must be at least maxBodyBytes, which is ${maxBodyBytes}`);
+  }
   return source;
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { invalid } from "../common/errors.ts";
 import type { Service } from "../http/service.ts";
 
 type Incoming = (IncomingMessage | Http2ServerRequest) & {
@@ -30,7 +31,10 @@ export type NodeHandler = (request: Incoming, response: Outgoing) => Promise<voi
  * const service = createService({ database: "file:ledger.db", basePath: "/llm" });
  * app.use("/llm", toNodeHandler(service)); // Express
  */
-export function toNodeHandler({ fetch }: Pick<Service, "fetch">): NodeHandler {
+export function toNodeHandler(service: Pick<Service, "fetch">): NodeHandler {
+  const fault = serviceFault(service);
+  if (fault !== undefined) throw invalid(`toNodeHandler needs a service${fault}`);
+  const { fetch } = service;
   // A guest must not replace the Request and Response of its host.
   const { listener } = createListener(fetch, { overrideGlobalObjects: false });
   return (request, response) => {
@@ -43,6 +47,13 @@ export function toNodeHandler({ fetch }: Pick<Service, "fetch">): NodeHandler {
       request.url = url!;
     }
   };
+}
+
+/** Says what was given in place of a service. The text continues a sentence. */
+function serviceFault(given: Partial<Service> & { then?: unknown } | undefined | null): string | undefined {
+  if (typeof given === "function") return ", not its fetch: toNodeHandler(service)";
+  if (typeof given?.then === "function") return ", not a promise of one: toNodeHandler(await openService(…))";
+  return typeof given?.fetch === "function" ? undefined : ": toNodeHandler(service)";
 }
 
 /** The bytes of a body that a host has kept. */
@@ -90,12 +101,14 @@ function withBody(request: Request, incoming: Incoming): Request {
 const takenBody = () =>
   new ReadableStream<Uint8Array>({
     pull(controller) {
-      controller.error(new TypeError(keepRawBody));
+      controller.error(Object.assign(new TypeError(taken), { name: "BodyTakenError" }));
     },
   });
 
-const keepRawBody = "To mount it after one, keep the raw body as request.rawBody: " +
-  "express.json({ verify: (request, _response, body) => { request.rawBody = body } })";
+const taken =
+  "A body parser read the body before the service. Mount the service before body parsers, or have each parser " +
+  "keep the raw body, as express.json({ verify }) and express.urlencoded({ verify }) do with " +
+  "verify = (request, _response, body) => { request.rawBody = body }";
 
 /** A body that returns all that has arrived as one chunk. Node's own takes time quadratic in the number of chunks. */
 function joinChunks(incoming: Incoming): ReadableStream<Uint8Array> {

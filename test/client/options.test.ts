@@ -62,16 +62,17 @@ test("a redirect is not followed, and nothing is cached in between", async () =>
   }
 });
 
-const wantsBoth = "Give url (no credentials or query) and apiKey, or set PROMPTLEDGER_URL and PROMPTLEDGER_API_KEY";
+const wantsUrl = "Give url (http or https, no credentials or query), or set PROMPTLEDGER_URL";
+const wantsKey = "Give apiKey (no spaces), or set PROMPTLEDGER_API_KEY";
 
 const wrong: [name: string, options: ClientOptions, message: string][] = [
-  ["no url", { apiKey: "pl_1" }, wantsBoth],
-  ["no key", { url: "https://x.test" }, wantsBoth],
-  ["an empty key", { url: "https://x.test", apiKey: " " }, wantsBoth],
-  ["a key that no header can hold", { url: "https://x.test", apiKey: "pl_1\npl_2" }, wantsBoth],
-  ["a url of another kind", { url: "file:ledger.db", apiKey: "pl_1" }, wantsBoth],
-  ["a url with a user and a password", { url: "https://me:secret@x.test", apiKey: "pl_1" }, wantsBoth],
-  ["a url with a query", { url: "https://x.test/?token=secret", apiKey: "pl_1" }, wantsBoth],
+  ["no url", { apiKey: "pl_1" }, wantsUrl],
+  ["no key", { url: "https://x.test" }, wantsKey],
+  ["an empty key", { url: "https://x.test", apiKey: " " }, wantsKey],
+  ["a key that no header can hold", { url: "https://x.test", apiKey: "pl_1\npl_2" }, wantsKey],
+  ["a url of another kind", { url: "file:ledger.db", apiKey: "pl_1" }, wantsUrl],
+  ["a url with a user and a password", { url: "https://me:secret@x.test", apiKey: "pl_1" }, wantsUrl],
+  ["a url with a query", { url: "https://x.test/?token=secret", apiKey: "pl_1" }, wantsUrl],
   ["a negative number", { url: "https://x.test", apiKey: "pl_1", maxAge: -1 }, "maxAge must be at least 0"],
   [
     "no number",

@@ -117,6 +117,8 @@ test("an unknown schema and invalid options are refused", async () => {
   const misspelt = openService({ database, shema: "check" } as { database: string });
   const [kind, message] = await refusedWith(misspelt);
   assert.ok(kind === "invalid" && /^Unknown option shema of openService. Allowed: .*, schema$/.test(message), message);
+  const nowhere = await refusedWith(openService({} as { database: string }));
+  assert.equal(nowhere, ["invalid", "Give either a database or a client"]);
   const none = openService(undefined as never);
   assert.equal(await refusedWith(none), ["invalid", "openService needs an options object"]);
 });

@@ -49,8 +49,8 @@ const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map(
 
 const unusable: [name: string, options: object | undefined, error: string][] = [
   ["no options", undefined, "createService needs an options object"],
-  ["no store", { database: undefined }, "createService needs either a database or a client"],
-  ["two stores", { client: createClient({ url: ":memory:" }) }, "createService needs either a database or a client"],
+  ["no store", { database: undefined }, "Give either a database or a client"],
+  ["two stores", { client: createClient({ url: ":memory:" }) }, "Give either a database or a client"],
   ["a client that is none", { database: undefined, client: {} }, "client must be a client of @libsql/client"],
   ["a database in memory", { database: ":memory:" }, "database must be a file:, http:, https: or libsql: URL"],
   ["a database in memory by its URL", { database: { url: "file::memory:" } }, "database must name a file"],
@@ -82,6 +82,8 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
     "consolePages() needs management() beside it",
   ],
   ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
+  ["a base path with a segment that goes up", { basePath: "/a/../b" }, "basePath must be a path such as /llm"],
+  ["a base path with a segment that stays", { basePath: "/a/." }, "basePath must be a path such as /llm"],
   ["a base path with a bracket", { basePath: "/a(b" }, "basePath must be a path such as /llm"],
   ["a body limit of another type", { maxBodyBytes: "1mb" }, "maxBodyBytes must be a positive integer"],
   [
@@ -92,7 +94,12 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
   [
     "a budget below a body",
     { bodyBudgetBytes: 10, maxBodyBytes: 11 },
-    "bodyBudgetBytes must be at least maxBodyBytes",
+    "bodyBudgetBytes must be at least maxBodyBytes, which is 11",
+  ],
+  [
+    "a budget below the default of a body",
+    { bodyBudgetBytes: 1_048_575 },
+    "bodyBudgetBytes must be at least maxBodyBytes, which is 1048576",
   ],
   ["no time for a body", { bodyTimeout: 0 }, "bodyTimeout must be from 1 to 2147483647 milliseconds"],
   ["no time for a response", { stallTimeout: "1s" }, "stallTimeout must be from 1 to 2147483647 milliseconds"],

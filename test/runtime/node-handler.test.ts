@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { Refusal } from "../../src/index.ts";
+import type { Service } from "../../src/index.ts";
 import { toNodeHandler } from "../../src/node.ts";
 import { createTestService } from "../../src/testing.ts";
 import { captureLog, goodBody } from "../helpers.ts";
@@ -83,10 +85,32 @@ if (currentRuntime === "Node") {
     for (const init of [{}, chunked()]) {
       const { status, logged } = await submitThrough(parse, init);
       assert.is(status, 500);
-      assert.match(logged, /Mount the service before body parsers/);
-      assert.match(logged, /keep the raw body as request\.rawBody/);
+      assert.match(
+        logged,
+        "BodyTakenError: A body parser read the body before the service. Mount the service before body parsers, or have " +
+          "each parser keep the raw body, as express.json({ verify }) and express.urlencoded({ verify }) do with " +
+          "verify = (request, _response, body) => { request.rawBody = body }",
+      );
+      assert.not.match(logged, "because of");
     }
   });
+
+  const noServices: [name: string, given: unknown, says: string][] = [
+    ["nothing", undefined, ": toNodeHandler(service)"],
+    ["null", null, ": toNodeHandler(service)"],
+    ["an object without fetch", {}, ": toNodeHandler(service)"],
+    ["a promise", Promise.resolve(), ", not a promise of one: toNodeHandler(await openService(…))"],
+    ["the fetch of a service", () => Promise.resolve(new Response()), ", not its fetch: toNodeHandler(service)"],
+  ];
+  for (const [name, given, says] of noServices) {
+    test(`refuses ${name} in place of a service at once`, () => {
+      const message = `toNodeHandler needs a service${says}`;
+      assert.throws(
+        () => toNodeHandler(given as Service),
+        (error: Error) => error instanceof Refusal && error.message === message,
+      );
+    });
+  }
 
   test("leaves the host its Request and Response", () => {
     const { Request, Response } = globalThis;
