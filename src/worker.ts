@@ -2,14 +2,12 @@
 import { readConfig } from "./common/config.ts";
 import type { Config } from "./common/config.ts";
 import { createLog } from "./common/log.ts";
-import { consolePages } from "./console/face.ts";
-import { management } from "./http/management.ts";
-import { openapi } from "./http/openapi.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
 import { runUpkeep } from "./management/retention.ts";
+import { servedFaces } from "./runtime/served-faces.ts";
 import { answer, requireRemote } from "./runtime/worker-requests.ts";
 
 export {
@@ -32,9 +30,9 @@ let known: { config: Config; settings: ServiceSettings; shared: Shared } | undef
 function serviceOf(env: object) {
   const config = readConfig(Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string")));
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
-  const { maxBodyBytes, bodyBudgetBytes, adminToken, corsOrigins, logLevel: level, logFormat: format } = config;
+  const { maxBodyBytes, bodyBudgetBytes, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const faces = [management({ adminToken, tokens: config.management }), openapi(), consolePages()];
+  const { faces } = servedFaces(config);
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
 }

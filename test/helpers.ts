@@ -29,8 +29,8 @@ export const adminToken = "admin-token-of-at-least-32-characters";
 const patience = 3_600_000; // ms: nothing gives up because the machine is slow
 
 /** The console, whose pages are answered whole. */
-export const wholePages = (signInLimit?: BodyLimit) =>
-  consolePagesWith({ quietMs: patience, stepMs: patience }, signInLimit);
+export const wholePages = (options: { signInLimit?: BodyLimit; mayBeOff?: boolean } = {}) =>
+  consolePagesWith({ pace: { quietMs: patience, stepMs: patience }, ...options });
 
 const patientManagement = managementWith({ adminToken }, () => createSlots(16, patience, managementOverloaded), {
   quietMs: patience,

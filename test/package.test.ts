@@ -105,6 +105,8 @@ createService({ database, log: pino });
 // @ts-expect-error
 createService({ database, faces: [consolePages()] });
 // @ts-expect-error
+createService({ database, faces: [management(), consolePages()] });
+// @ts-expect-error
 createService({ database, faces: [management(), openapi(), management()] });
 // @ts-expect-error
 openService({ database, faces: [openapi(), consolePages()] });
@@ -116,7 +118,7 @@ management({ token: true });
 management({ tokens: "true" });
 // @ts-expect-error
 consolePages({ title: "Prompts" });
-createService({ database, faces: [consolePages(), management(), openapi()] }).admin.createWorkspace({ name: "Acme" });
+createService({ database, faces: [consolePages(), management({ adminToken: "" as string | undefined }), openapi()] }).admin.createWorkspace({ name: "Acme" });
 createService({ database, faces: settings.faces });
 const target = { key: "pl_1", deployId: "a@b" };
 const record = { sessionId: "s", status: 1, content: { output: "" }, latency: 1.5 };

@@ -118,6 +118,10 @@ const programs: Record<string, (words: string[]) => void> = {
     } else if (verb === "test" || verb === "start") checkScript(verb, words);
     else assert.ok(["ci", "pack", "install", "root"].includes(verb!), `npm ${verb}`);
   },
+  npx([program, ...words]) {
+    assert.is(program, "promptledger");
+    checkPromptledger(words);
+  },
   docker([verb, ...words]) {
     if (verb === "build") assert.ok(existsSync(pathOf(words[words.indexOf("-f") + 1]!)));
     else if (verb === "exec" || verb === "run") checkPromptledger(words.slice(words.lastIndexOf("promptledger") + 1));

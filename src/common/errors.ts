@@ -65,7 +65,12 @@ export const readForbidden = () => new Refusal("forbidden", "This key may not re
 export const submitForbidden = () => new Refusal("forbidden", "This key may not submit", "submit_forbidden");
 export const unknownPath = () => new Refusal("not_found", "Not found", "path_not_found");
 export const managementOff = () =>
-  new Refusal("not_found", "Management is off. Set ADMIN_TOKEN or MANAGEMENT=true", "management_off");
+  new Refusal(
+    "not_found",
+    "Management is off. Set ADMIN_TOKEN or MANAGEMENT=true, or in code management({ adminToken }) or " +
+      "management({ tokens: true })",
+    "management_off",
+  );
 export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method not allowed");
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
 export const versionNotFound = () =>

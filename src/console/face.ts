@@ -1,5 +1,5 @@
 // The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
-import { methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
+import { invalid, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { describeError } from "../common/log.ts";
@@ -61,21 +61,29 @@ type State = ManagementAccess & {
   pace: Pace;
 };
 
+const nobodySignsIn = "consolePages() needs management({ adminToken }) or management({ tokens: true }) beside it: " +
+  "adminToken is undefined and tokens is not true, so nobody can sign in";
+
 const defaultPace: Pace = { quietMs: 500, stepMs: 250 };
 
 /**
- * The console, under `/console`. It needs the face `management` beside it, whose tokens sign in.
+ * The console, under `/console`. It needs the face `management` beside it, with `adminToken` or `tokens`, to sign in.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [management({ tokens: true }), consolePages()] });
  */
 export function consolePages(options: NoOptions = {}): ConsoleFace {
   checkOptions("consolePages", options, {});
-  return consolePagesWith(defaultPace);
+  return consolePagesWith({});
 }
 
-/** The same, with another pace for pages that take long, and another limit for the form that signs in. */
-export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFace {
+/**
+ * The same, with another pace for pages that take long, and another limit for the form that signs in. With `mayBeOff` it
+ * takes a management that nobody can sign in to. Every page then says how to turn that on.
+ */
+export function consolePagesWith(
+  { pace = defaultPace, signInLimit, mayBeOff = false }: { pace?: Pace; signInLimit?: BodyLimit; mayBeOff?: boolean },
+): ConsoleFace {
   const links = createLinks();
   return {
     ...identity,
@@ -83,6 +91,8 @@ export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFa
     createLink: (token, options = {}) => `${consolePath}/sign-in?code=${links.create(token, options)}`,
     mount(basePath, faces) {
       checkBeside(identity, faces);
+      const management = faces.find((face): face is ManagementFace => "access" in face);
+      if (!management?.isOn && !mayBeOff) throw invalid(nobodySignsIn);
       const base = basePath + consolePath;
       const router = createRouter(base);
       const sessions = createSessions();
@@ -94,7 +104,6 @@ export function consolePagesWith(pace: Pace, signInLimit?: BodyLimit): ConsoleFa
       }
       router.all("/*", guarded(() => Promise.reject(unknownPath())));
       return (host) => {
-        const management = host.faces.find((face): face is ManagementFace => "access" in face);
         const readUnknown = createReadUnknown(signInLimit);
         return (ctx, context) => {
           const access = management?.access(host);

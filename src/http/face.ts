@@ -46,7 +46,9 @@ type FaultOf<Faces extends readonly Face[], All extends readonly Face[] = Faces>
   ? string extends NameOf<First> | NameOf<Rest[number]> ? FaultOf<Rest, All>
   : NameOf<First> extends NameOf<Rest[number]> ? `faces has ${NameOf<First>} twice`
   : First extends { needs: infer Needs extends string }
-    ? Needs extends NameOf<All[number]> ? FaultOf<Rest, All> : `${NameOf<First>} needs ${Needs} beside it`
+    ? Needs extends NameOf<All[number]> ? [Extract<All[number], { isOn: false }>] extends [never] ? FaultOf<Rest, All>
+      : `${NameOf<First>} needs adminToken or tokens of ${Needs}: nobody can sign in`
+    : `${NameOf<First>} needs ${Needs} beside it`
   : FaultOf<Rest, All>
   : never;
 

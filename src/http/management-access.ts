@@ -24,6 +24,8 @@ export type ManagementAccess = {
 /** A face of management, which shares its access to a service with other faces. It shares nothing if it is off. */
 export type ManagementFace<Members extends object = object> = Face<Members> & {
   readonly name: "management()";
+  /** Whether anybody can sign in: it has an admin token, or takes management tokens. */
+  readonly isOn: boolean;
   access(host: FaceHost): ManagementAccess | undefined;
 };
 

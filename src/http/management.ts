@@ -49,6 +49,9 @@ const defaultQuietMs = 20_000;
 /** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
 type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | undefined };
 
+/** With these nobody can sign in. */
+type OffOptions = { adminToken?: undefined; tokens?: false | undefined };
+
 const name = "management()";
 
 const checks: Checks = {
@@ -68,8 +71,11 @@ export type ManagementMembers = { admin: Admin };
  * const service = createService({ database: "file:ledger.db", faces: [management()] });
  * const { id } = await service.admin.createWorkspace({ name: "Acme", monthlyLimit: 10_000 });
  */
-export const management = (options: ManagementOptions = {}): ManagementFace<ManagementMembers> =>
-  managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
+export function management(options?: OffOptions): ManagementFace<ManagementMembers> & { readonly isOn: false };
+export function management(options: ManagementOptions): ManagementFace<ManagementMembers>;
+export function management(options: ManagementOptions = {}): ManagementFace<ManagementMembers> {
+  return managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
+}
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
 export function managementWith(
@@ -98,6 +104,7 @@ export function managementWith(
   return {
     path: adminPath,
     name,
+    isOn,
     access: (host) => isOn ? opened.get(host) : undefined,
     secrets,
     mount(basePath, faces) {

@@ -107,8 +107,8 @@ const takenBody = () =>
 
 const taken =
   "A body parser read the body before the service. Mount the service before body parsers, or have each parser " +
-  "keep the raw body, as express.json({ verify }) and express.urlencoded({ verify }) do with " +
-  "verify = (request, _response, body) => { request.rawBody = body }";
+  "keep the raw body: express.json({ verify: keep }) and express.urlencoded({ verify: keep }), where keep is " +
+  "(request, _response, body) => { request.rawBody = body }";
 
 /** A body that returns all that has arrived as one chunk. Node's own takes time quadratic in the number of chunks. */
 function joinChunks(incoming: Incoming): ReadableStream<Uint8Array> {

@@ -54,7 +54,7 @@ async function holdingStage() {
   for (let nth = 0; nth < 3; nth++) await world.submit();
   await moveCommits(world, (position, index) => position + 40_000 * index);
   const held = holding(memory);
-  const faces = [management({ adminToken }), consolePagesWith({ quietMs: 1, stepMs: 1 })];
+  const faces = [management({ adminToken }), consolePagesWith({ pace: { quietMs: 1, stepMs: 1 } })];
   const service = serveDatabase(held.database, { faces, basePath: "/llm", log: captureLog("error").log });
   let sent = "";
   const decoder = new TextDecoder();

@@ -5,7 +5,7 @@ import { management } from "../../src/management.ts";
 import { createService } from "../../src/runtime/workers.ts";
 
 const { DATABASE_URL: database, ADMIN_TOKEN: adminToken } = env as { DATABASE_URL: string; ADMIN_TOKEN: string };
-const faces = [management({ adminToken }), consolePagesWith({ quietMs: 1, stepMs: 1 })];
+const faces = [management({ adminToken }), consolePagesWith({ pace: { quietMs: 1, stepMs: 1 } })];
 const service = createService({ database, faces });
 
 export default { fetch: service.fetch };

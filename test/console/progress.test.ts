@@ -41,7 +41,7 @@ function serve() {
   });
   const { log, logged } = captureLog("info");
   const longWork = createSlots(1, 60_000, managementOverloaded);
-  const faces = [managementWith({ adminToken }, () => longWork), consolePagesWith({ quietMs: 1, stepMs: 1 })];
+  const faces = [managementWith({ adminToken }, () => longWork), consolePagesWith({ pace: { quietMs: 1, stepMs: 1 } })];
   const { fetch, context } = serveContext(held.database, { clock: () => noon, log, faces });
   const open = (path: string, method = "GET") =>
     fetch(new Request(`${origin}/console/${path}`, { method, headers: { Cookie: visitor.cookie } }));

@@ -7,7 +7,8 @@ import { pages } from "../../src/console/pages.ts";
 import { sealSession } from "../../src/console/session-cookie.ts";
 import { importSecret } from "../../src/management/service-secret.ts";
 import { management } from "../../src/management.ts";
-import { createService } from "../../src/index.ts";
+import { serveDatabase } from "../../src/http/service.ts";
+import { servedFaces } from "../../src/runtime/served-faces.ts";
 import { createToken, revokeToken, rotateToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, bearer, captureLog, counting, createWorld, openMemory, serveContext } from "../helpers.ts";
@@ -358,7 +359,7 @@ test("a reusable link signs in again, for as long as its token is valid", async 
 });
 
 test("while management is off there is no console, and it says how to turn it on", async () => {
-  const service = createService({ database: "file:none.db", faces: [management(), wholePages()] });
+  const service = serveDatabase(await openMemory(), servedFaces({ adminToken: undefined, management: false }));
   const response = await service.fetch(new Request(`${origin}/console/workspaces`));
   assert.is(response.status, 404);
   assert.match(await response.text(), "ADMIN_TOKEN");

@@ -55,7 +55,8 @@ test("without an admin token every request is a 404 that says that management is
     for (const [method, path] of requests) {
       const request = new Request(`http://ledger.test/admin/v1${path}`, { method, headers });
       const answer = await readAnswer(await service.fetch(request));
-      const text = '{"error":"Management is off. Set ADMIN_TOKEN or MANAGEMENT=true","code":"management_off"}';
+      const text = '{"error":"Management is off. Set ADMIN_TOKEN or MANAGEMENT=true, or in code ' +
+        'management({ adminToken }) or management({ tokens: true })","code":"management_off"}';
       assert.equal([answer.status, answer.text], [404, method === "HEAD" ? "" : text], `${method} ${path}`);
     }
   }

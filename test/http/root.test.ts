@@ -50,7 +50,9 @@ for (const [basePath, path] of mounts) {
 }
 
 test("leads nobody to a console that is off", async () => {
-  const service = serveDatabase(await openMemory(), { faces: [management(), openapi(), wholePages()] });
+  const service = serveDatabase(await openMemory(), {
+    faces: [management(), openapi(), wholePages({ mayBeOff: true })],
+  });
   const page = await readAnswer(await service.fetch(new Request("http://ledger.test/", { headers: browser })));
   assert.equal([page.status, page.headers.get("Content-Type")], [200, "text/html; charset=utf-8"]);
   assert.match(page.text, '<a href="openapi.json">');

@@ -47,6 +47,9 @@ test("takes a location, a clock and a log, and answers 500 and logs the cause if
 
 const pino = Object.fromEntries(["debug", "info", "warn", "error", "child"].map((name) => [name, () => {}]));
 
+const nobodySignsIn = "consolePages() needs management({ adminToken }) or management({ tokens: true }) beside it: " +
+  "adminToken is undefined and tokens is not true, so nobody can sign in";
+
 const unusable: [name: string, options: object | undefined, error: string][] = [
   ["no options", undefined, "createService needs an options object"],
   ["no store", { database: undefined }, "Give either a database or a client"],
@@ -80,6 +83,12 @@ const unusable: [name: string, options: object | undefined, error: string][] = [
     "a console without management",
     { faces: [openapi(), consolePages()] },
     "consolePages() needs management() beside it",
+  ],
+  ["a console that nobody can sign in to", { faces: [management(), consolePages()] }, nobodySignsIn],
+  [
+    "a console whose admin token is not set",
+    { faces: [consolePages(), management({ adminToken: undefined as string | undefined, tokens: false })] },
+    nobodySignsIn,
   ],
   ["a base path without a slash", { basePath: "llm" }, "basePath must be a path such as /llm"],
   ["a base path with a segment that goes up", { basePath: "/a/../b" }, "basePath must be a path such as /llm"],

@@ -208,7 +208,7 @@ test("a form that signs in has at most 4 kB", async () => {
 test("forms that stall end after a while, and those that have stalled longest make room for one that signs in", async () => {
   const database = await openMemory();
   const { log } = captureLog("error");
-  const pages = wholePages({ bytes: 4_096, time: 600_000 });
+  const pages = wholePages({ signInLimit: { bytes: 4_096, time: 600_000 } });
   const { fetch } = serveContext(database, { log, faces: [management({ adminToken }), pages] });
   const init = { method: "POST", headers: ownPage };
   const stalled = await stall({ fetch }, "/console/sign-in", init, 300, 1_000);
@@ -223,7 +223,7 @@ test("forms that stall end after a while, and those that have stalled longest ma
 
   const soon = serveContext(database, {
     log,
-    faces: [management({ adminToken }), wholePages({ bytes: 1_000, time: 20 })],
+    faces: [management({ adminToken }), wholePages({ signInLimit: { bytes: 1_000, time: 20 } })],
   });
   const [late] = await stall(soon, "/console/sign-in", init, 1, 1_000);
   assert.is(await late!.answered, 408);

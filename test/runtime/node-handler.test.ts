@@ -88,8 +88,8 @@ if (currentRuntime === "Node") {
       assert.match(
         logged,
         "BodyTakenError: A body parser read the body before the service. Mount the service before body parsers, or have " +
-          "each parser keep the raw body, as express.json({ verify }) and express.urlencoded({ verify }) do with " +
-          "verify = (request, _response, body) => { request.rawBody = body }",
+          "each parser keep the raw body: express.json({ verify: keep }) and express.urlencoded({ verify: keep }), where " +
+          "keep is (request, _response, body) => { request.rawBody = body }",
       );
       assert.not.match(logged, "because of");
     }

@@ -1,0 +1,15 @@
+// The faces of a service with a process, or a Worker, of its own.
+import type { Config } from "../common/config.ts";
+import { consolePagesWith } from "../console/face.ts";
+import type { ConsoleFace } from "../console/face.ts";
+import type { Face } from "../http/face.ts";
+import { management } from "../http/management.ts";
+import { openapi } from "../http/openapi.ts";
+
+/** Makes all faces for the settings. While management is off, the console says which settings turn it on. */
+export function servedFaces(
+  { adminToken, management: tokens }: Pick<Config, "adminToken" | "management">,
+): { pages: ConsoleFace; faces: Face[] } {
+  const pages = consolePagesWith({ mayBeOff: true });
+  return { pages, faces: [management({ adminToken, tokens }), openapi(), pages] };
+}
