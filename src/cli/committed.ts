@@ -2,16 +2,41 @@
 import { canonicalOf } from "../files/content.ts";
 import { readFolder } from "../files/folder.ts";
 import type { PlanOptions } from "../files/plan.ts";
-import { findCommitted } from "../runtime/git.ts";
+import { findCommitted, readBlobs } from "../runtime/git.ts";
+import type { Committed } from "../runtime/git.ts";
+
+const mostRead = 100; // of the versions of a file
 
 /** Looks contents up in the commits of a folder. git tells the second of a commit. */
 export function committedIn(folder: string): NonNullable<PlanOptions["isCommitted"]> {
+  let history: Promise<Map<string, Committed[]>> | undefined;
+  const read = inGroups((ids) => readBlobs(folder, ids));
   return async (path, content, since) => {
-    for await (const { text, at } of findCommitted(folder, path)) {
-      if (at < Math.floor(since / 1000) * 1000) return false;
-      const [file] = readFolder(new Map([[path, text]])).prompts;
-      if (file !== undefined && canonicalOf(file.content) === canonicalOf(content)) return true;
-    }
-    return false;
+    const second = Math.floor(since / 1000) * 1000;
+    const versions = (await (history ??= findCommitted(folder))).get(path) ?? [];
+    const ids = versions.filter(({ at }) => at >= second).slice(0, mostRead).map(({ blob }) => blob);
+    const texts = ids.length === 0 ? undefined : await read(ids);
+    return ids.some((id) => {
+      const text = texts?.get(id);
+      const [file] = text === undefined ? [] : readFolder(new Map([[path, text]])).prompts;
+      return file !== undefined && canonicalOf(file.content) === canonicalOf(content);
+    });
+  };
+}
+
+type Read = (ids: readonly string[]) => Promise<Map<string, string>>;
+
+/** Reads what is asked for during a read by the next one, since a process of git takes longer than what it reads. */
+function inGroups(read: Read): Read {
+  let waiting: Promise<Map<string, string>> | undefined, wanted: string[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  return (ids) => {
+    wanted.push(...ids);
+    last = waiting ??= last.then(() => {
+      const group = wanted;
+      [waiting, wanted] = [undefined, []];
+      return read(group);
+    });
+    return waiting;
   };
 }

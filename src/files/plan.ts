@@ -88,6 +88,8 @@ export type PlanOptions = {
   report?(done: number): void;
 };
 
+const atOnce = 32; // files, whose questions to the ledger and to git are answered together
+
 /** Compares. */
 export async function makePlan(
   files: readonly PromptFile[],
@@ -97,23 +99,32 @@ export async function makePlan(
 ): Promise<Plan> {
   const plan: Plan = { prompts: [], faults: [] };
   const claimed = new Map<string, string>(); // the path of a file by the name of its prompt in the ledger
-  const refuse = (fault: string) => void plan.faults.push(fault);
-  for (const [nth, file] of files.entries()) {
-    const prompt = ledger.get(file.name) ?? ledger.get(file.was ?? file.name);
-    const other = prompt && claimed.get(prompt.name);
-    if (prompt !== undefined) claimed.set(prompt.name, file.path);
-    if (other !== undefined) {
-      refuse(`${other} and ${file.path} are both ${prompt!.name}: apply the rename first, and then add the other file`);
-    } else if (prompt?.isArchived) refuse(`${prompt.name} is archived: unarchive it, or remove ${file.path}`);
-    else plan.prompts.push(await planFile(file, prompt, wantedOf(file.name), isCommitted, refuse));
-    report(nth + 1);
+  for (let done = 0; done < files.length; done += atOnce) {
+    report(done);
+    for (const { prompts, faults } of await Promise.all(files.slice(done, done + atOnce).map(planNext))) {
+      plan.prompts.push(...prompts);
+      plan.faults.push(...faults);
+    }
   }
+  report(files.length);
   for (const { name, newest, isArchived } of ledger.values()) {
     if (claimed.has(name) || isArchived) continue;
     const drift = driftOf("prompt", newest);
     plan.prompts.push({ name, base: newest.version, promotions: [], archives: prunes, drift });
   }
   return plan;
+
+  async function planNext(file: PromptFile): Promise<Plan> {
+    const prompt = ledger.get(file.name) ?? ledger.get(file.was ?? file.name);
+    const other = prompt && claimed.get(prompt.name);
+    if (prompt !== undefined) claimed.set(prompt.name, file.path);
+    const faults: string[] = [], refuse = (fault: string) => void faults.push(fault);
+    if (other !== undefined) {
+      refuse(`${other} and ${file.path} are both ${prompt!.name}: apply the rename first, and then add the other file`);
+    } else if (prompt?.isArchived) refuse(`${prompt.name} is archived: unarchive it, or remove ${file.path}`);
+    else return { prompts: [await planFile(file, prompt, wantedOf(file.name), isCommitted, refuse)], faults };
+    return { prompts: [], faults };
+  }
 
   /** What goes to which deployment: a version, or the newest one. */
   function wantedOf(name: string): Map<string, number | "latest"> {

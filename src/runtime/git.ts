@@ -1,5 +1,7 @@
 // What git says of a folder. Without git, or outside of a repository, it says nothing.
+import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
+import { groupBy } from "../common/group-by.ts";
 
 export type Head = { commit: string; author: string; repository?: string | undefined };
 
@@ -18,22 +20,49 @@ export async function findHead(folder: string): Promise<Head | undefined> {
  */
 export async function findUncommitted(folder: string, ...options: "--ignored"[]): Promise<Set<string> | undefined> {
   const all = ["--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", ...options];
-  const [status, prefix] = [
-    await git(folder, "status", ...all, "--", "."),
-    await git(folder, "rev-parse", "--show-prefix"),
-  ];
-  if (status === undefined || prefix === undefined) return undefined;
-  const start = prefix.trimEnd().length;
+  const [status, start] = [await git(folder, "status", ...all, "--", "."), await findPrefix(folder)];
+  if (status === undefined || start === undefined) return undefined;
   return new Set(status.split("\0").filter((line) => line !== "").map((line) => line.slice(3).slice(start)));
 }
 
-/** The texts that a file in a folder had in its last commits, and when each was made in ms. The newest comes first. */
-export async function* findCommitted(folder: string, path: string): AsyncGenerator<{ text: string; at: number }> {
-  const log = await git(folder, "--literal-pathspecs", "log", "--max-count=100", "--format=%H %ct", "--", path) ?? "";
-  for (const [, commit, seconds] of log.matchAll(/^(\w+) (\d+)$/gm)) {
-    const text = await git(folder, "show", `${commit}:./${path}`);
-    if (text !== undefined) yield { text, at: Number(seconds) * 1000 };
+/** The length of a folder's path in its repository, with the slash behind it. */
+const findPrefix = async (folder: string): Promise<number | undefined> =>
+  (await git(folder, "rev-parse", "--show-prefix"))?.trimEnd().length;
+
+/** What a file was in a commit: the id of its text, and when the commit was made in ms. */
+export type Committed = { path: string; blob: string; at: number };
+
+/** What the files of a folder were in its commits, by their paths in it. The newest comes first. */
+export async function findCommitted(folder: string): Promise<Map<string, Committed[]>> {
+  // Of a merge, -c has but the files that differ from all parents: the others were committed before.
+  const options = ["--raw", "-c", "-z", "--no-abbrev", "--no-renames", "--no-follow", "--format=%ct"];
+  const settings = ["-c", "log.showRoot=true", "-c", "diff.relative=false"];
+  const [log = "", start = 0] = [
+    await git(folder, ...settings, "log", ...options, "--", "."),
+    await findPrefix(folder),
+  ];
+  const found: Committed[] = [];
+  let at = 0;
+  for (const [, seconds, blob, path] of log.matchAll(/(\d+)\0|:[^\0]* (\w+) [A-Z]+\0([^\0]+)\0/g)) {
+    if (seconds !== undefined) at = Number(seconds) * 1000;
+    else found.push({ path: path!.slice(start), blob: blob!, at });
   }
+  return groupBy(found, ({ path }) => path);
+}
+
+/** The texts that git has for ids, by these. */
+export async function readBlobs(folder: string, ids: readonly string[]): Promise<Map<string, string>> {
+  const printed = await runGit(folder, ["cat-file", "--batch"], ids.join("\n"), "latin1") ?? "";
+  const texts = new Map<string, string>();
+  // Of each id, a line says how many bytes follow it, unless git does not know it.
+  const head = /(\w+) (?:blob (\d+)|missing)\n/y;
+  for (let found = head.exec(printed); found !== null; found = head.exec(printed)) {
+    const [, id, size] = found, start = head.lastIndex;
+    if (size === undefined) continue;
+    texts.set(id!, Buffer.from(printed.slice(start, start + Number(size)), "latin1").toString());
+    head.lastIndex = start + Number(size) + 1;
+  }
+  return texts;
 }
 
 /** Whether a repository has but the last of its commits, as CI clones it by default. */
@@ -44,8 +73,17 @@ export const isShallow = async (folder: string): Promise<boolean> =>
 export const withoutPassword = (address: string): string => address.replace(/^(\w+:\/\/)[^/@]*@/, "$1");
 
 /** What a git command prints; undefined if it fails. */
-const git = (folder: string, ...args: string[]): Promise<string | undefined> =>
+const git = (folder: string, ...args: string[]): Promise<string | undefined> => runGit(folder, args);
+
+const runGit = (
+  folder: string,
+  args: string[],
+  input = "",
+  encoding: BufferEncoding = "utf8",
+): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024, timeout: 60_000 };
-    execFile("git", args, options, (error, stdout) => resolve(error === null ? stdout : undefined));
+    const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024, timeout: 60_000, encoding };
+    const { stdin } = execFile("git", args, options, (error, stdout) => resolve(error === null ? stdout : undefined));
+    stdin?.on("error", () => {}); // git has ended, or there is none
+    stdin?.end(input);
   });
