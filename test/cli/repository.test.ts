@@ -1,9 +1,15 @@
-// A repository of prompts and two servers through a month: pull requests, merges, a hotfix, a rename, a prune and a rollback.
+// A repository of prompts and two services through a month: pull requests, merges, a hotfix, a rename, a prune and a rollback.
+// In full it has 30 prompts, and one of the services is on a libSQL server.
 // Runs on Node alone.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createFolder, startService } from "../conformance/processes.ts";
-import { adminToken } from "../helpers.ts";
+import type { WorkspaceId } from "../../src/common/ids.ts";
+import { createFolder, startService, startSqld } from "../conformance/processes.ts";
+import { findSqld } from "../conformance/sqld.ts";
+import { visit } from "../console/visitor.ts";
+import type { Visitor } from "../console/visitor.ts";
+import { adminToken, readAnswer } from "../helpers.ts";
+import type { World } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { runIn, words } from "./places.ts";
 import type { Data, Result } from "./places.ts";
@@ -12,52 +18,68 @@ import { createPromptFolder, git as gitIn, hasGit, markdown } from "./prompt-fol
 const test = suite("a repository of prompts");
 
 const day = 24 * 60 * 60; // s
+const count = isFull ? 30 : 6; // prompts
 
 if (!hasGit) console.log("skipped: a repository of prompts and two servers: git is not installed");
 else {
   test("a month of pull requests, merges and changes elsewhere ends with files and both ledgers in step", async () => {
     const folder = await createFolder();
-    const servers: Server[] = [];
+    const running: { stop(): Promise<unknown> }[] = [];
     try {
-      for (const name of ["staging", "production"]) servers.push(await startServer(`${folder.path}/${name}.db`));
-      await month(`${folder.path}/repository`, servers[0]!, servers[1]!);
+      const [staging, production] = await Promise.all([
+        startServer(`file:${folder.path}/staging.db`),
+        startServer(await startDatabase(`${folder.path}/production`, running)),
+      ]);
+      running.unshift(staging, production);
+      await month(`${folder.path}/repository`, staging, production);
     } finally {
-      for (const { stop } of servers) await stop();
+      for (const { stop } of running) await stop();
       await folder.remove();
     }
   });
+}
+
+/** The URL of a database for the service of production: on a libSQL server in full, if there is one. */
+async function startDatabase(path: string, running: { stop(): Promise<unknown> }[]): Promise<string> {
+  const sqld = isFull ? await findSqld() : { missing: "it takes longer" };
+  if ("missing" in sqld) return `file:${path}.db`;
+  const server = await startSqld(sqld.binary, path);
+  running.push({ stop: () => server.stop("SIGKILL") });
+  return server.url;
 }
 
 type Server = {
   /** Runs a command on the service. */
   run(args: string[], input?: string): Promise<Result>;
   data<T = Data>(args: string[], input?: string): Promise<T>;
+  /** A person at its console. */
+  visitor: Visitor;
   stop(): Promise<unknown>;
 };
 
 /** Starts a service with the workspace Acme. */
-async function startServer(file: string): Promise<Server> {
-  const service = await startService(currentRuntime, { DATABASE_URL: `file:${file}`, ADMIN_TOKEN: adminToken });
+async function startServer(DATABASE_URL: string): Promise<Server> {
+  const service = await startService(currentRuntime, { DATABASE_URL, ADMIN_TOKEN: adminToken });
   const run: Server["run"] = (args, input) =>
     runIn([...args, "--server", service.url], { ADMIN_TOKEN: adminToken, USER: "ops" }, input);
-  const server: Server = {
-    run,
-    async data(args, input) {
-      const { code, said, json } = await run([...args, "--json"], input);
-      assert.is(code, 0, said);
-      return json as never;
-    },
-    stop: service.stop,
+  const data: Server["data"] = async (args, input) => {
+    const { code, said, json } = await run([...args, "--json"], input);
+    assert.is(code, 0, said);
+    return json as never;
   };
-  await server.data(words`workspace create --name Acme`);
-  return server;
+  const { id } = await data<{ id: WorkspaceId }>(words`workspace create --name Acme`);
+  const { token } = await data<{ token: string }>(words`token create --name Ann --role publisher --workspace ${id}`);
+  const send: World["send"] = async (path, init) =>
+    readAnswer(await fetch(`${service.url}${path}`, { ...init, redirect: "manual" }));
+  const visitor = await visit({ workspaceId: id, send }, token);
+  return { run, data, visitor, stop: () => service.stop() };
 }
 
 const nothing = "Nothing to do: files and ledger are the same\n";
 
 async function month(path: string, staging: Server, production: Server): Promise<void> {
   const start = Math.floor(Date.now() / 1000) - 30 * day;
-  const names = Array.from({ length: 6 }, (_, nth) => `support/p${nth}`);
+  const names = Array.from({ length: count }, (_, nth) => `support/p${nth}`);
   const repository = await createPromptFolder(path, {
     "promptledger.yml": "workspace: Acme\nfolder: prompts\ndeploy:\n  live: latest\n",
     ...Object.fromEntries(names.map((name) => [`prompts/${name}.md`, markdown(`${name} {{question}}`, name)])),
@@ -87,35 +109,56 @@ async function month(path: string, staging: Server, production: Server): Promise
   await git("init", "-q");
   await commit("Add prompts", 0);
   const first = await on(staging, "plan", "--check");
-  assert.equal([first.code, first.out.endsWith("6 new prompts, 6 promotions\n")], [3, true]);
+  assert.equal([first.code, first.out.endsWith(`${count} new prompts, ${count} promotions\n`)], [3, true]);
   for (const server of [staging, production]) await release(server);
   const [version] = await staging.data<Data[]>(words`prompt versions support/p0 --workspace Acme`);
   const origin = version!.origin as unknown as Record<string, string>;
   assert.equal([origin.commit, origin.author], [await git("rev-parse", "HEAD"), "Ada"]);
 
-  // A pull request has its plan, and its merge is that.
-  await git("checkout", "-q", "-b", "shorter");
-  await edit("support/p0", "Shorter {{question}}");
-  await commit("Shorter answers", 2);
+  // A pull request has its plan, and its merge is that. Staging gets each one at once, and production several of them.
+  async function pullRequest(changed: string[], at: number): Promise<void> {
+    const branch = `day-${at}`;
+    await git("checkout", "-q", "-b", branch);
+    for (const name of changed) await edit(name, `Day ${at} {{question}}`);
+    await commit(`Change ${changed.length} prompts`, at);
+    const { out } = await on(staging, "plan");
+    assert.equal(out.match(/^~ .*/gm), changed.map((name) => `~ ${name}: version 2`));
+    assert.not.match(out, /^!/m);
+    await git("checkout", "-q", "main");
+    assert.is((await on(staging, "plan")).out, nothing);
+    await gitIn(path, ["merge", "-q", "--no-ff", branch, "-m", "Merge"], start + at * day);
+    await release(staging);
+  }
+  await pullRequest(["support/p0"], 2);
   assert.match((await on(production, "plan")).out, /^~ support\/p0: version 2\n[^!]*\n1 new version, 1 promotion\n$/);
-  await git("checkout", "-q", "main");
-  assert.is((await on(production, "plan")).out, nothing);
-  await gitIn(path, ["merge", "-q", "--no-ff", "shorter", "-m", "Merge"], start + 3 * day);
-  for (const server of [staging, production]) await release(server);
+  await release(production);
+  const others = names.slice(6).sort();
+  for (let nth = 0; nth < others.length; nth += 3) {
+    await pullRequest(others.slice(nth, nth + 3), 3 + nth / 3);
+    if (nth % 2 === 1) await release(production);
+  }
+  if (others.length > 0) await release(production);
 
   // A hotfix in production shows as drift there, is pulled, becomes a commit, and reaches staging. The next change follows it.
-  const hotfix = { title: "support/p1", messages: [{ role: "user", content: "Hotfix {{question}}" }] };
-  const push = words`prompt push - --name support/p1 --workspace Acme --deploy live --note Hotfix`;
-  await production.data(push, JSON.stringify(hotfix));
+  const page = async (noun: string, key: string, text: string) => {
+    const found = await production.data<Data[]>(words`${noun} list --workspace Acme`);
+    return `/${noun === "prompt" ? "prompts" : "deployments"}/${found.find((each) => each[key] === text)!.id!}`;
+  };
+  const send = async (path: string, form: Record<string, string>) =>
+    assert.is((await production.visitor.send(path, { ...form, note: "Hotfix" })).status, 303);
+  const message = { "role-0": "user", "content-0": "Hotfix {{question}}", "more-0": "" };
+  const hotfix = { title: "support/p1", description: "", ...message, llmConfig: "{}", latest: "1", do: "publish" };
+  await send(`${await page("prompt", "name", "support/p1")}/edit`, hotfix);
+  await send(`${await page("deploy", "reference", "support/p1@live")}/promote`, { version: "2" });
   const drift = await on(production, "plan", "--check");
   assert.is(drift.code, 3);
   assert.match(
     drift.out,
-    /^! support\/p1: version 2 was pushed elsewhere, and no file has it by ops \(api\) on .*: "Hotfix"$/m,
+    /^! support\/p1: version 2 was pushed elsewhere, and no file has it by Ann \(console\) on .*: "Hotfix"$/m,
   );
   assert.is((await on(staging, "plan", "--check")).code, 0);
   await edit("support/p2", "Two {{question}}");
-  await commit("Change two", 5);
+  await commit("Change two", 12);
   const buried = await on(production, "apply");
   assert.match(buried.said, "in no commit: version 2 of support/p1; version 2 that support/p1@live serves.");
   const pulledHotfix = await on(production, "pull");

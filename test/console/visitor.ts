@@ -18,14 +18,18 @@ export const origin = "http://ledger.test";
 export const ownPage = { "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded" };
 
 /** Sends the form of the sign-in page. */
-export const sendToken = (world: World, token: string, headers: Record<string, string> = ownPage, next = "") =>
-  world.send("/console/sign-in", { method: "POST", headers, body: String(new URLSearchParams({ token, next })) });
+export const sendToken = (
+  world: Pick<World, "send">,
+  token: string,
+  headers: Record<string, string> = ownPage,
+  next = "",
+) => world.send("/console/sign-in", { method: "POST", headers, body: String(new URLSearchParams({ token, next })) });
 
 /** The cookie that an answer sets, as a browser sends it back. */
 export const cookieOf = ({ headers }: Answer): string => headers.get("Set-Cookie")?.split(";")[0] ?? "";
 
-/** Signs in. */
-export async function visit(world: World, token: string = adminToken): Promise<Visitor> {
+/** Signs in to the console of a world, or of a service. */
+export async function visit(world: Pick<World, "send" | "workspaceId">, token: string = adminToken): Promise<Visitor> {
   const cookie = cookieOf(await sendToken(world, token));
   const open = (path: string) => world.send(`/console/${path}`, { headers: { Cookie: cookie } });
   return {
