@@ -88,7 +88,7 @@ test("a quota that is used up says since when, until when, and who can raise it"
   const textIn = (page: string) =>
     /<p class="hint">(The quota is used up.*?)<\/p>/s.exec(page)?.[1]?.replaceAll(/<[^>]*>/g, "");
   const start =
-    "The quota is used up. The last request was accepted just now. Requests are refused until 2026-12-01 00:00 UTC.";
+    "The quota is used up. The last request was accepted just now. Requests are refused until 1 December 2026.";
   const page = await visitor.see("/usage");
   assert.is(textIn(page), `${start} Raise the limit.`);
   assert.match(page, '<a href="settings">Raise the limit</a>');

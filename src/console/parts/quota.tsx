@@ -6,7 +6,7 @@ import { monthOf } from "../../common/month.ts";
 import type { Usage } from "../../management/usage.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import { forecast } from "../forecast.ts";
-import { ago, counted, dayText, number, numberText, time } from "../format.tsx";
+import { ago, counted, dayText, number, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { findLack, link, workspaceOf } from "../page.ts";
@@ -58,7 +58,7 @@ function forecastText(visit: Visit, usage: Usage): Part {
         The quota is used up. {lastCallAt !== null && <>The last request was accepted {ago(lastCallAt, visit.now)}.</>}
         {" "}
         Requests are refused
-        {limit > 0 && [" until ", time(resetTime * 1000)]}. {lack === undefined
+        {limit > 0 && [" until ", dayText(resetTime * 1000)]}. {lack === undefined
           ? <a href={link(visit, ["settings"])}>Raise the limit</a>
           : "An owner or an admin can raise the limit"}.
       </>
