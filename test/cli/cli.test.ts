@@ -374,7 +374,7 @@ const refusals: [name: string, args: string[], error: string, input?: string][] 
   [
     "a prompt with a field it cannot have",
     push,
-    "Unknown field llm. Allowed: name, title",
+    "Unknown field llm. Allowed: name, was, title",
     '{"title":"t","messages":[],"llm":1}',
   ],
   [
