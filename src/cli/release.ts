@@ -106,7 +106,7 @@ function withWayOn(error: unknown): unknown {
     error.message !== roleRequired(applyPrompts.role).message;
   if (!isInPart) return error;
   const remedy =
-    'For versions alone, plan with --deploy "" and without --prune. For the other prompts, apply with --each';
+    'For versions alone, plan with --deploy "", without --prune and renames. For the other prompts, apply with --each';
   return new Refusal(error.kind, `${error.message}. ${remedy}`, error.code);
 }
 

@@ -364,7 +364,7 @@ test("an editor plans everything and applies all but what is protected, all or n
   assert.is(refused.code, 1);
   const reason = "This needs the role publisher to change a@production, which is protected";
   const remedy =
-    'For versions alone, plan with --deploy "" and without --prune. For the other prompts, apply with --each';
+    'For versions alone, plan with --deploy "", without --prune and renames. For the other prompts, apply with --each';
   assert.match(refused.said, `promptledger: ${reason}. ${remedy}\n`);
   assert.equal(await ledger(), before);
   const each = await ann(["apply", ...dir, "--each"]);
