@@ -2,11 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { DeploymentId } from "../../common/ids.ts";
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { readWorkspaceStats } from "../../management/stats.ts";
-import type { RecordStats } from "../../schema/ledger.ts";
 import { groupBy } from "../../common/group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -16,8 +13,6 @@ import { Chip, stateOf } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Checkbox, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { span } from "../parts/health.tsx";
-import { numbersLine } from "../parts/stats.tsx";
 import { Pager, PartHint, Table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
@@ -30,8 +25,6 @@ export const deploymentsPage: Page = {
       (page) => visit.call(listDeployments, { workspaceId, archived, ...page }),
       cursor,
     );
-    const stats = await visit.call(readWorkspaceStats, { workspaceId, from: visit.now - span });
-    const numbers = new Map(stats.deployments.map((each) => [each.deployId, each]));
     const rows = [...groupBy(all, ({ promptId }) => promptId).values()]
       .sort(([a], [b]) => promptName(a!) < promptName(b!) ? -1 : 1);
     const counts = groupBy(all, ({ name }) => name);
@@ -44,12 +37,12 @@ export const deploymentsPage: Page = {
         <>
           <Heading
             title="Deployments"
-            lede="What each name serves, and its records of the last 7 days. Choose one to promote, roll back or switch it off."
+            lede="What each name serves. Choose one to promote, roll back or switch it off."
           />
           {(cursor !== undefined || nextCursor !== null) && (
             <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>
           )}
-          {all.length > 0 ? boardOf(visit, rows, names, numbers) : noneYet(visit)}
+          {all.length > 0 ? boardOf(visit, rows, names) : noneYet(visit)}
           <Pager next={nextCursor} href={(cursor) => link(visit, ["deployments"], { ...query, cursor })} />
           <p></p>
           <Filters>
@@ -73,9 +66,7 @@ function noneYet(visit: Visit): Html {
 
 const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
 
-type Numbers = ReadonlyMap<DeploymentId, RecordStats>;
-
-const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[], numbers: Numbers): Html => (
+const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Html => (
   <Table
     caption="Deployments by prompt"
     rows={rows}
@@ -87,26 +78,23 @@ const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly st
       },
       ...names.map((name) => ({
         label: name,
-        cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name), numbers),
+        cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
       })),
     ]}
   />
 );
 
-function cellOf(visit: Visit, deployment: Deployment | undefined, numbers: Numbers): Html {
+function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
   if (deployment === undefined) return <span class="none">–</span>;
   const { id, reference, currentVersion, isProtected } = deployment, state = stateOf(deployment);
   return (
-    <>
-      <span class="chips">
-        <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
-          <b>v{currentVersion}</b>
-          {state}
-          <span class="hide">{` in ${reference}`}</span>
-        </a>
-        {isProtected && <Chip>protected</Chip>}
-      </span>
-      {numbersLine(numbers.get(id))}
-    </>
+    <span class="chips">
+      <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
+        <b>v{currentVersion}</b>
+        {state}
+        <span class="hide">{` in ${reference}`}</span>
+      </a>
+      {isProtected && <Chip>protected</Chip>}
+    </span>
   );
 }
