@@ -1,19 +1,18 @@
 // Prompts as files on the command line: plan and apply.
 // Runs on Node alone.
 import { readFile } from "node:fs/promises";
-import { isFull, suite } from "../suite.ts";
+import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openPlaces, runIn, words } from "./places.ts";
 import type { Data, Place } from "./places.ts";
 import { bothLatest, createPromptFolder, markdown } from "./prompt-folders.ts";
-import { startFile } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 
 const test = suite("plan and apply");
 
-const { here, everywhere, folder, url, DATABASE_URL } = await openPlaces(test);
+const { here, everywhere, folder, url } = await openPlaces(test);
 
 let made = 0;
 
@@ -487,27 +486,6 @@ everywhere("a manifest names the workspace, and a folder that is missing is told
   assert.equal([code, out], [0, "+ a: new prompt\n1 new prompt\n"]);
   const missing = await place.cli(["plan", "--dir", `${repository.path}/none`]);
   assert.equal([missing.code, missing.said], [1, `promptledger: ${repository.path}/none is no folder\n`]);
-});
-
-test("apply that is interrupted or killed has done all or nothing, and the next one does the rest", async () => {
-  const files = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`p${nth}.md`, markdown(`${nth}`)]));
-  const { id, repository, plan, apply, ledger } = await open(here, files);
-  const version = (nth: number) => markdown(`version ${nth}`);
-  await apply();
-  for (let nth = 0; nth < (isFull ? 10 : 2); nth++) {
-    const before = await ledger();
-    await repository.put(Object.fromEntries(Object.keys(files).map((file) => [file, version(nth)])));
-    const args = ["apply", "--dir", repository.path, "--workspace", id];
-    const child = await startFile("Node", "src/cli.ts", { DATABASE_URL }, /(100 new versions)/, args);
-    // It is at a different place each time.
-    for (let turn = 0; turn < nth * 40; turn++) await new Promise((resolve) => setImmediate(resolve));
-    await child.stop(nth % 2 === 0 ? "SIGKILL" : "SIGINT");
-    const after = await ledger();
-    const changed = after.filter((line, nth) => line !== before[nth]).length;
-    assert.ok(changed === 0 || changed === 300, `${changed} of 300 prompts and deployments changed`);
-    assert.is((await apply()).code, 0);
-    assert.is((await plan("--check")).out, nothing);
-  }
 });
 
 test("a service that is too old says so, and nothing is done", async () => {
