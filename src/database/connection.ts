@@ -26,6 +26,8 @@ export type Connection = {
   read(statement: Statement): Promise<Row[]>;
   write(statements: Statement[]): Promise<Row[][]>;
   close(): void;
+  /** Resolves once nothing of it is left, after it was closed. Undefined if that is at once. */
+  gone?(): Promise<void>;
   /** Replaces the connection. Present if a busy error makes a connection useless. */
   reopen?(): Promise<void>;
 };
@@ -198,7 +200,7 @@ export function serialized(
     } catch {
       // They find the fault themselves.
     }
-    claim?.release();
+    claim?.release(connection.gone?.());
   }
 
   return classifyErrors({

@@ -69,7 +69,7 @@ export type Claim = {
    */
   beginChange(): () => void;
   watch(report: (fault: string) => void): void;
-  release(): void;
+  release(gone?: Promise<void>): void;
 };
 
 /**

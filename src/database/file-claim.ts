@@ -94,17 +94,19 @@ function claim(path: string, name: string): ClaimedFile {
   try {
     unlock = lock(path, `${name}-lock`, statSync(name));
   } catch (error) {
-    forget();
+    forget(Promise.resolve());
     throw error;
   }
+  const gone: Promise<void>[] = [];
   const file: ClaimedFile = {
     ...identity,
     holders: 0,
-    release() {
+    release(connection = Promise.resolve()) {
+      gone.push(connection);
       file.holders--;
       if (file.holders > 0) return;
       claimed.delete(name);
-      forget();
+      forget(Promise.all(gone).then(() => {}));
       unlock();
     },
   };

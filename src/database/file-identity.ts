@@ -5,18 +5,18 @@ import { setInterval } from "node:timers";
 import { fileError } from "./database.ts";
 import type { Claim } from "./database.ts";
 import { openLog } from "./file-log.ts";
+import { holdFile } from "./held-files.ts";
 
 const headerLength = 100; // bytes at the start of a database, among them its size and its change counter
 const watchInterval = 1_000; // ms
 
 /**
  * Watches whether the file at a path, its log and its shared memory are removed, replaced or changed by others. `name` is the
- * target of a link at the path. This process writes to the file itself only after `beginChange`, until it says that the change
+ * target of a link at the path. `forget` lets go of it once its connections are `gone`. This process writes to the file itself only after `beginChange`, until it says that the change
  * has ended. So any other change is foreign. SQLite would not notice one.
  */
-export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(): void } {
-  // Stays open as long as the database: closing a descriptor frees the locks of SQLite.
-  const descriptor = openSync(path, "r");
+export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(gone: Promise<void>): void } {
+  const file = holdFile(path), { descriptor } = file;
   const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
   let isStamped = false;
   // A change of ours after which the header could not be read.
@@ -118,10 +118,10 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
       reports.push(report);
       timer ??= setInterval(poll, watchInterval).unref();
     },
-    forget() {
+    forget(gone) {
       clearInterval(timer);
-      log?.close();
-      closeSync(descriptor);
+      log?.close(gone);
+      file.release(gone);
     },
   };
 }

@@ -3,6 +3,7 @@
 // nothing.
 import { closeSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
+import { holdFile } from "./held-files.ts";
 
 /** How many pages the log has since it last began anew. `isChanged` if it is no longer as SQLite left it. */
 export type LogState = { pages: number; isChanged: boolean };
@@ -17,10 +18,10 @@ const isLittle = endianness() === "LE";
 
 const maxReads = 100; // while another process adds to the log
 
-/** Opens the log of a file and its index. Close both after the database: closing a descriptor frees the locks of SQLite. */
+/** Opens the log of a file and its index. */
 export function openLog(name: string) {
   const log = openSync(`${name}-wal`, "r");
-  const index = openSync(`${name}-shm`, "r");
+  const index = holdFile(`${name}-shm`);
   const buffer = new DataView(new ArrayBuffer(2 * indexHeaderLength));
   const halves = new BigUint64Array(buffer.buffer);
 
@@ -33,7 +34,7 @@ export function openLog(name: string) {
 
   /** The end of the log; undefined while another process writes that. */
   function readEnd(): LogEnd | undefined {
-    const header = read(index, 0, 2 * indexHeaderLength);
+    const header = read(index.descriptor, 0, 2 * indexHeaderLength);
     const length = halves.length / 2;
     for (let half = 0; half < length; half++) if (halves[half] !== halves[half + length]) return undefined;
     const pageSize = header.getUint16(14, isLittle);
@@ -85,9 +86,10 @@ export function openLog(name: string) {
       }
       return undefined;
     },
-    close() {
+    /** Closes both. SQLite has locks on the index, so that one stays open until `gone`. */
+    close(gone: Promise<void>) {
       closeSync(log);
-      closeSync(index);
+      index.release(gone);
     },
   };
 }

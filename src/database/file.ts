@@ -10,6 +10,7 @@ import type { Connection } from "./connection.ts";
 import { bind, hasCode } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
+import { collected } from "./held-files.ts";
 import { asBytes, isQuery, readTexts } from "./stored-text.ts";
 import { createThread } from "./thread.ts";
 
@@ -31,6 +32,7 @@ const modes = { serve: "rw", manage: "rwc", read: "ro" } as const;
 export function connect(path: string, purpose: keyof typeof modes): Connection {
   let database: Libsql.Database | undefined;
   const statements = createCache<Libsql.Statement>(maxPrepared);
+  let gone = Promise.resolve();
 
   function prepare(sql: string): Libsql.Statement {
     const given = database!.prepare(sql);
@@ -59,7 +61,10 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
     findPath: () => path,
     open() {
       const name = path === "" ? ":memory:" : uriOf(path, modes[purpose]);
-      database ??= new Libsql(name, { timeout: busyTimeoutMs });
+      if (database !== undefined) return;
+      database = new Libsql(name, { timeout: busyTimeoutMs });
+      // A statement of a closed connection keeps SQLite's alive. Both become garbage together.
+      gone = collected(database);
     },
     // deno-lint-ignore require-await -- makes what libsql throws a rejection
     read: async (statement) => run(statement),
@@ -87,6 +92,8 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
       }
       statements.clear();
       database.close();
+      database = undefined;
     },
+    gone: () => gone,
   };
 }

@@ -10,7 +10,7 @@ import type { Connection } from "../../src/database/connection.ts";
 import { connect } from "../../src/database/file.ts";
 import { claimFile, createFile, uriOf } from "../../src/database/file-claim.ts";
 import type { Database } from "../../src/database/database.ts";
-import { createFolder, until } from "../conformance/processes.ts";
+import { createFolder, startCommand, until } from "../conformance/processes.ts";
 import { captureLog } from "../helpers.ts";
 
 const test = suite("file claim");
@@ -67,6 +67,22 @@ test("a connection that closes while a service opens the file, and so removes th
   await database.write([insert(1)]);
   await database.probe!();
   assert.is(await count(database), 1);
+  await database.close();
+});
+
+test("a file that was closed and opened again keeps its log when another program closes the file", async () => {
+  const { path, database: first } = await serveFile();
+  // The rest of its connection waits for the garbage collector.
+  await first.close();
+  const database = serialized(connect(path, "serve"), "serve", claimFile);
+  await database.write([insert(1)]);
+  const script = `const Libsql = require("libsql"); const other = new Libsql(process.argv[1]);
+    other.exec("select * from texts"); other.close();`;
+  const other = startCommand(["node", "-e", script, path], {});
+  assert.is(await other.ended, 0, other.output());
+  assert.is((await stat(`${path}-wal`)).size > 0, true);
+  await database.write([insert(1)]);
+  assert.is(await count(database), 2);
   await database.close();
 });
 
