@@ -1,4 +1,5 @@
 // The entry `promptledger`: the service, to be embedded.
+import { warningOfBasePath } from "./http/base-path.ts";
 import { openWith, serviceOver } from "./http/service.ts";
 import type { CreateService, OpenService } from "./http/service.ts";
 import type { SchemaMode } from "./http/settings.ts";
@@ -24,6 +25,8 @@ export type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./http/d
 export type { Face } from "./http/face.ts";
 export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./http/service.ts";
 
+const create = serviceOver((source) => openDatabase(source, "serve"));
+
 /**
  * Makes a service on a database that has been migrated. It opens the database with the first request. Throws if an option
  * is invalid.
@@ -32,7 +35,10 @@ export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./ht
  * const service = createService({ database: "file:ledger.db", basePath: "/llm" });
  * export default { fetch: service.fetch };
  */
-export const createService: CreateService = serviceOver((source) => openDatabase(source, "serve"));
+export const createService: CreateService = (options) => {
+  const service = create(options);
+  return Object.assign(service, { fetch: warningOfBasePath(service.fetch, options) });
+};
 
 const stopTimeout = 15_000; // ms that a process which is stopping has to release the file: `close` waits up to 10 s
 

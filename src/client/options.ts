@@ -63,9 +63,11 @@ export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime)
   // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
   const key = apiKey?.trim();
   // Errors show the url, and a request may have no credentials in its own.
-  const need = (what: string, name: string) => invalidArgument(`Give ${what}, or set ${name}`);
-  if (!/^https?:[^?#@]+$/.test(url!)) throw need("url (http or https, no credentials or query)", urlName);
-  if (apiKey !== null && !/^[!-~]+$/.test(key ?? "")) throw need("apiKey (no spaces)", keyName);
+  const need = (isGood: boolean, what: string, name: string) => {
+    if (!isGood) throw invalidArgument(`Give ${what}, or set ${name}`);
+  };
+  need(/^https?:[^?#@]+$/.test(url!), "url (http(s), no credentials or query)", urlName);
+  need(apiKey === null || /^[!-~]+$/.test(key ?? ""), "apiKey (no spaces)", keyName);
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {

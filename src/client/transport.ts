@@ -159,7 +159,8 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
       retryable,
       ...(kind === QuotaExceededError && { ...quota, resetAt: new Date(1000 * quota.resetTime) }),
     };
-    const message = text || `Unexpected response ${status}. Is ${url} promptledger?`;
+    const message = standard !== unexpected && text ||
+      `Unexpected response ${status} from ${url}: ${text || "is it promptledger?"}`;
     return new kind(!retryable && code || standard, message, facts);
   };
 

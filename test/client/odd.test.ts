@@ -211,4 +211,15 @@ test("every refusal of the service on a key, a deployment or a record is believe
   }
 });
 
+test("an answer that is not the service's own names the url, and the text if it has one", async () => {
+  const messageOf = async (text: string) => {
+    const fetch = () => Promise.resolve(new Response(text, { status: 404 }));
+    const url = "http://x.test/llm2";
+    const client = createClientOn(createClock(noon).runtime, { url, apiKey: "pl_1", fetch, retries: 0 });
+    return await client.prompt(deployId).catch(({ message }: Error) => message);
+  };
+  assert.is(await messageOf('{"error":"Not found"}'), "Unexpected response 404 from http://x.test/llm2: Not found");
+  assert.is(await messageOf(""), "Unexpected response 404 from http://x.test/llm2: is it promptledger?");
+});
+
 test.run();

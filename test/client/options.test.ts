@@ -62,7 +62,7 @@ test("a redirect is not followed, and nothing is cached in between", async () =>
   }
 });
 
-const wantsUrl = "Give url (http or https, no credentials or query), or set PROMPTLEDGER_URL";
+const wantsUrl = "Give url (http(s), no credentials or query), or set PROMPTLEDGER_URL";
 const wantsKey = "Give apiKey (no spaces), or set PROMPTLEDGER_API_KEY";
 
 const wrong: [name: string, options: ClientOptions, message: string][] = [
