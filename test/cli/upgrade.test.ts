@@ -8,6 +8,7 @@ import type { Migration } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createLog, openService, Refusal } from "../../src/index.ts";
+import { migrate as migrateOwn } from "../../src/migrate.ts";
 import { createFolder, runFile, startService, startSqld } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { findSqld } from "../conformance/sqld.ts";
@@ -153,7 +154,7 @@ test("a service stays ready while a newer version looks at its file, which nothi
     for (const args of others) assert.match((await runIn(args, { DATABASE_URL: url })).said, /it lacks 1 migration\. /);
     const { code, said } = await runIn(words`migrate`, { DATABASE_URL: url });
     assert.equal([code, said], [1, `promptledger: the database ${url} (DATABASE_URL) cannot be used: ${served}\n`]);
-    const refusal = await openService({ database: url }).catch((error: unknown) => error);
+    const refusal = await migrateOwn(url).catch((error: unknown) => error);
     assert.instance(refusal, Refusal);
     assert.is((refusal as Refusal).message, served);
     assert.is((await runIn(["backup", `${folder}/${++count}.db`], { DATABASE_URL: url })).code, 0);
