@@ -5,7 +5,7 @@ import type { CreateService, OpenService } from "./http/service.ts";
 import type { SchemaMode } from "./http/settings.ts";
 import type { Log } from "./common/log.ts";
 import type { DatabaseSource } from "./database/client.ts";
-import { awaitClaim } from "./database/file-claim.ts";
+import { requireUnserved, whileServed } from "./database/file-claim.ts";
 import { openDatabase } from "./database/open.ts";
 import { makeFile } from "./database/open-migrated.ts";
 import { fileOf } from "./database/source.ts";
@@ -47,10 +47,9 @@ async function awaitFile(source: DatabaseSource, schema: SchemaMode, log: Log): 
   if (path === undefined) return;
   // Two processes that start at once then see each other.
   if (schema === "migrate") makeFile(path);
-  const claim = await awaitClaim(path, stopTimeout, (notice) => {
+  await whileServed(() => requireUnserved(path), stopTimeout, (notice) => {
     log.warn(notice, { database: path, timeoutMs: stopTimeout });
   });
-  claim?.release();
 }
 
 /**

@@ -51,19 +51,19 @@ export function claimFile(path: string): Claim {
 const claimInterval = 100; // ms between two attempts
 
 /**
- * Claims an existing file. Waits up to `timeout` ms for another process that serves it to stop, and calls `notify` before
- * it waits. Throws if that process keeps serving. Returns undefined if the file cannot be claimed for another reason, which
- * opening it reports.
+ * Makes an attempt at a file that must not be served, such as `claimFile`. Waits up to `timeout` ms for another process that
+ * serves it to stop, and calls `notify` before it waits. Throws if that process keeps serving. Returns undefined if the
+ * attempt fails for another reason, which opening the file reports.
  */
-export async function awaitClaim(
-  path: string,
+export async function whileServed<T>(
+  attempt: () => T,
   timeout: number,
   notify: (notice: string) => unknown,
-): Promise<Claim | undefined> {
+): Promise<T | undefined> {
   const deadline = performance.now() + timeout;
   for (let isFirst = true;; isFirst = false) {
     try {
-      return claimFile(path);
+      return attempt();
     } catch (error) {
       if (!isServed(error)) return undefined;
       if (performance.now() > deadline) throw Object.assign(fileFaulty(error.message), { cause: error.cause });
@@ -71,6 +71,15 @@ export async function awaitClaim(
     if (isFirst) await notify("Waiting for the process that serves this database to stop");
     await new Promise((resolve) => setTimeout(resolve, claimInterval));
   }
+}
+
+/**
+ * Throws an error of `isServed` if another process has claimed an existing file. Creates nothing, and does not open the file:
+ * closing it again would free the locks of this process's connections to it.
+ */
+export function requireUnserved(path: string): void {
+  const name = resolveLinks(path);
+  if (!claimed.has(name) && existsSync(`${name}-lock`)) lock(path, `${name}-lock`, statSync(name))();
 }
 
 /** Follows the links of a path. */

@@ -10,7 +10,7 @@ import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { consolePath } from "../http/face.ts";
 import { serveDatabase } from "../http/service.ts";
-import { awaitClaim } from "../database/file-claim.ts";
+import { claimFile, whileServed } from "../database/file-claim.ts";
 import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
@@ -150,7 +150,7 @@ async function claimDatabase(config: Config, log: Log): Promise<void> {
   if (path === undefined) return;
   if (migrates) makeFile(path);
   const timeoutMs = shutdownTimeout + claimGrace;
-  await awaitClaim(path, timeoutMs, async (notice) => {
+  await whileServed(() => claimFile(path), timeoutMs, async (notice) => {
     // Said at once, so that nobody waits in vain for a port that something else has.
     const port = await checkPort(config).then(() => undefined, (error: Error) => error.message);
     log.warn(notice, { database: describeDatabase(location.url), timeoutMs, port });

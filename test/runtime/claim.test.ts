@@ -2,7 +2,7 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { awaitClaim } from "../../src/database/file-claim.ts";
+import { requireUnserved, whileServed } from "../../src/database/file-claim.ts";
 import { createService, openService, Refusal } from "../../src/index.ts";
 import { atOnce } from "../at-once.ts";
 import { runIn } from "../cli/places.ts";
@@ -117,7 +117,7 @@ test("an embedder whose file another process keeps serving gets the reason, with
   const { path, url } = await createFile();
   const first = await startService(currentRuntime, { DATABASE_URL: url });
   const service = createService({ database: url, log });
-  for (const refused of [awaitClaim(path, -1, () => {}), service.ready()]) {
+  for (const refused of [whileServed(() => requireUnserved(path), -1, () => {}), service.ready()]) {
     const error = await refused.then(() => undefined, (error: unknown) => error);
     assert.instance(error, Refusal);
     const { kind, message, cause } = error as Refusal;
