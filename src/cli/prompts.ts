@@ -32,12 +32,14 @@ async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
 
 /** Formats a version for people. */
 function toText(
-  { title, description, messages, llmConfig, variables, prompt, ...meta }: PromptVersion & Partial<PromptDetails>,
+  { title, description, messages, llmConfig, declarations, variables, prompt, ...meta }:
+    & PromptVersion
+    & Partial<PromptDetails>,
 ): string {
   const archived = prompt === undefined || prompt.archivedAt === null ? {} : { archivedAt: prompt.archivedAt };
   const head = format({ ...meta, ...archived, variables: variables.join(", ") });
   return stripControls(`${head}
-${describePrompt({ title, description, messages, llmConfig })}`);
+${describePrompt({ title, description, messages, llmConfig, declarations })}`);
 }
 
 async function listVersions(

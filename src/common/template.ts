@@ -12,6 +12,9 @@ const solePlaceholder = new RegExp(`^\\s*${placeholder.source}\\s*$`, "u");
 export const fillText = (text: string, valueOf: (name: string) => string | undefined): string =>
   text.replace(placeholder, (whole, name: string) => valueOf(name)?.toWellFormed() ?? whole);
 
+/** Whether a text can be the name of a variable. */
+export const isVariable = (text: string): boolean => /^[\p{L}\p{N}_.$-]+$/u.test(text);
+
 /** The name in a text that is nothing but one placeholder, and white space around it. */
 export const soleVariable = (text: string): string | undefined => solePlaceholder.exec(text)?.[1];
 

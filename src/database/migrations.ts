@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "022-end-sessions";
+export const latestMigration = "023-declare-variables";
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -731,6 +731,14 @@ create table ended_sessions (
   id text primary key,
   ends_at integer not null
 ) strict, without rowid;
+`,
+  },
+  {
+    name: "023-declare-variables",
+    checksum: "161f03919b1df59bc4f1d831ecade5572565e81c39c951542fe3f0793b82d69e",
+    sql: `-- What a version declares of its variables: a JSON object by name, as written but for the white space between tokens. Null
+-- if it declares none.
+alter table prompt_versions add column declarations text;
 `,
   },
 ];

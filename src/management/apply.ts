@@ -235,10 +235,12 @@ async function planOne(
 }
 
 /** The content in a change, which has a title and messages, or neither. */
-function contentOf({ title, messages, description, llmConfig, note }: PromptChange): PromptInput | undefined {
+function contentOf(
+  { title, messages, description, llmConfig, declarations, note }: PromptChange,
+): PromptInput | undefined {
   if (title === undefined && messages === undefined) return undefined;
   if (title === undefined || messages === undefined) throw invalid("A version needs both a title and messages");
-  return { title, messages, description, llmConfig, note };
+  return { title, messages, description, llmConfig, declarations, note };
 }
 
 /** Plans the version of a prompt that a change has, if it has one. */

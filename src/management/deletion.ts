@@ -146,7 +146,7 @@ const removals = [
       select prompt_id, version,
         sum(bytes) over (order by prompt_id, version rows between unbounded preceding and 1 preceding) as before
       from (
-        select prompt_id, version, octet_length(messages) + octet_length(llm_config) as bytes
+        select prompt_id, version, octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0) as bytes
         from prompt_versions where prompt_id in (${ofWorkspace("prompts")}) limit ${batchRows}
       )
     ) where coalesce(before, 0) < ${batchBytes}

@@ -12,7 +12,7 @@ import { requireWorkspace } from "./workspaces.ts";
 const PromptContents = named("PromptContents", exactly({ ...PromptVersion.schema, ...authorship }));
 export type PromptContents = Infer<typeof PromptContents>;
 
-const pageBytes = 4 * 1024 * 1024; // of messages and configurations, since a libSQL server returns at most 10 MB
+const pageBytes = 4 * 1024 * 1024; // of messages, configurations and declarations, since a libSQL server returns at most 10 MB
 
 const chosen = {
   newest: "v.version = (select max(version) from prompt_versions where prompt_id = p.id)",
@@ -52,14 +52,16 @@ export const listPromptContents = operation({
           select prompt_id, version, row_number() over wanted as nth,
             sum(bytes) over (wanted rows unbounded preceding) as bytes
           from (
-            select v.prompt_id, v.version, octet_length(v.messages) + octet_length(v.llm_config) as bytes
+            select v.prompt_id, v.version, octet_length(v.messages) + octet_length(v.llm_config)
+              + coalesce(octet_length(v.declarations), 0) as bytes
             from prompts p join prompt_versions v on v.prompt_id = p.id
             where p.workspace_id = :workspaceId and ${archived ? "true" : "p.archived_at is null"}
               and (v.prompt_id, v.version) > (:promptId, :version) and ${chosen[versions]}
             order by v.prompt_id, v.version limit :rows
           ) window wanted as (order by prompt_id, version)
         )
-        select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.note, v.created_at,
+        select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.declarations,
+          v.note, v.created_at,
           e.actor, e.source, e.after -> 'origin' as origin, (select count(*) from page) as found
         from page cross join prompt_versions v on v.prompt_id = page.prompt_id and v.version = page.version
         cross join prompts p on p.id = v.prompt_id

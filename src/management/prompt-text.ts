@@ -4,10 +4,30 @@ import { createTwoFilesPatch, diffWordsWithSpace, FILE_HEADERS_ONLY, formatPatch
 import { invalid } from "../common/errors.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { fillText } from "../common/template.ts";
+import type { Declarations } from "./declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";
 
-/** The content of a version. `messages` is an array, `llmConfig` an object, both as JSON text. */
-export type PromptContent = { title: string; description: string; messages: Messages; llmConfig: LlmConfig };
+/** The content of a version. `messages` is an array, `llmConfig` and `declarations` are objects, all as JSON text. */
+export type PromptContent = {
+  title: string;
+  description: string;
+  messages: Messages;
+  llmConfig: LlmConfig;
+  declarations?: Declarations | undefined;
+};
+
+/** The content in something that has more, such as a version. */
+export const contentIn = ({ title, description, messages, llmConfig, declarations }: PromptContent): PromptContent => ({
+  ...{ title, description, messages, llmConfig },
+  ...(declarations === undefined ? {} : { declarations }),
+});
+
+/** The same as texts, without `declarations` if there are none. */
+export const textsOf = ({ title, description, messages, llmConfig, declarations }: PromptContent) => ({
+  ...{ title, description, messages: messages.text, llmConfig: llmConfig.text },
+  ...(declarations === undefined ? {} : { declarations: declarations.text }),
+});
+export type ContentTexts = ReturnType<typeof textsOf>;
 
 const maxFilled = 16 * 1024 * 1024; // characters
 // A brace may also be written as an escape.
@@ -50,13 +70,14 @@ export function fillVariables(
  * A prompt's content as text for people, in lines that diff well. Contents with the same text are the same JSON, but for
  * the order of the members of a message.
  */
-export function describePrompt({ title, description, messages, llmConfig }: PromptContent): string {
+export function describePrompt({ title, description, messages, llmConfig, declarations }: PromptContent): string {
   const lines = [
     describeField("title", title),
     describeField("description", description),
     ...readItems(messages.text).flatMap(describeMessage),
     "--- llmConfig",
     describeJson(llmConfig.text),
+    ...declarations === undefined ? [] : ["--- variables", describeJson(declarations.text)],
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -150,10 +171,12 @@ export function describeMessage(text: string): string[] {
   return members.size === 0 ? lines : [...lines, "--- with", describeJson(stringifyMembers(members))];
 }
 
+const headings = ["with", "llmConfig", "variables"];
+
 /** Writes a role that is one word without quotes, unless it would read as another heading. */
 function describeRole(role: string): string {
   const word = /^"([\p{L}\p{N}_.-]+)"$/u.exec(role)?.[1];
-  return word === undefined || word === "with" || word === "llmConfig" ? describeJson(role) : word;
+  return word === undefined || headings.includes(word) ? describeJson(role) : word;
 }
 
 /** Puts a backslash before a line that would read as a heading, or a first line that would read as an array. */

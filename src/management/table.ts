@@ -3,26 +3,31 @@ import type { Page, PageRequest } from "../common/domain.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { hasType, isRawJson } from "../schema/struct.ts";
+import { hasType, isOptional, isRawJson } from "../schema/struct.ts";
 import type { Schema, Struct } from "../schema/struct.ts";
 
 const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Makes a function that reads a row as an item. It throws if a column is missing, because the query is wrong then. */
+/**
+ * Makes a function that reads a row as an item, which lacks an optional member that is null. It throws if a column is missing,
+ * because the query is wrong then.
+ */
 export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row) => T {
   const members = Object.entries(struct.schema).map(([name, member]) => ({
     name,
     column: toColumn(name),
+    isOptional: isOptional(member),
     isJson: isRawJson(member),
     isBoolean: hasType(member, "boolean"),
     isList: hasType(member, "array"),
   }));
   return (row) =>
-    Object.fromEntries(members.map(({ name, column, isJson, isBoolean, isList }) => {
+    Object.fromEntries(members.flatMap(({ name, column, isOptional, isJson, isBoolean, isList }) => {
       const value = row[column];
       if (value === undefined) throw new TypeError(`The row has no column ${column}`);
-      if (isJson) return [name, jsonText(value as string)];
-      return [name, isList ? JSON.parse(value as string) : isBoolean ? value === 1 : value];
+      if (isOptional && value === null) return [];
+      if (isJson) return [[name, jsonText(value as string)]];
+      return [[name, isList ? JSON.parse(value as string) : isBoolean ? value === 1 : value]];
     })) as T;
 }
 

@@ -12,9 +12,10 @@ const pageBytes = 1024 * 1024; // of the texts of versions: some 10 ms, in which
 const pageSql = `
   with page as materialized (
     select prompt_id, version, row_number() over wanted as nth,
-      sum(octet_length(messages) + octet_length(llm_config)) over (wanted rows unbounded preceding) as bytes
+      sum(octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0))
+        over (wanted rows unbounded preceding) as bytes
     from (
-      select prompt_id, version, messages, llm_config from prompt_versions
+      select prompt_id, version, messages, llm_config, declarations from prompt_versions
       where (prompt_id, version) > (:promptId, :version) order by prompt_id, version limit ${pageRows}
     ) window wanted as (order by prompt_id, version)
   )
@@ -57,7 +58,9 @@ export async function findVersionFaults(
 async function differingMembers(row: Row): Promise<string[]> {
   const [title, description, messages, llmConfig] = ["title", "description", "messages", "llm_config"]
     .map((column) => text(row, column)) as [string, string, string, string];
-  const isSame = await contentHash({ title, description, messages, llmConfig }) === row.logged_hash;
+  const declarations = textOrNull(row, "declarations");
+  const texts = { title, description, messages, llmConfig, ...(declarations === null ? {} : { declarations }) };
+  const isSame = await contentHash(texts) === row.logged_hash;
   const isSameNote = isMaskOf(textOrNull(row, "logged_note") ?? "", text(row, "note"));
   return [...isSame ? [] : ["content"], ...isSameNote ? [] : ["note"]];
 }

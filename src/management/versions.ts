@@ -11,12 +11,13 @@ import { described, exactly, listOf, named, nullable, oneOf, optional } from "..
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
+import { Declarations, toDeclarations } from "./declarations.ts";
 import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source, Store } from "./operation.ts";
 import { knownOrigin } from "./origin.ts";
 import type { Origin } from "./origin.ts";
-import { variablesOf } from "./prompt-text.ts";
-import type { PromptContent } from "./prompt-text.ts";
+import { textsOf, variablesOf } from "./prompt-text.ts";
+import type { ContentTexts, PromptContent } from "./prompt-text.ts";
 import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
 import { insertInto, readerOf } from "./table.ts";
@@ -30,6 +31,7 @@ const stored = {
   description: v.text,
   messages: Messages,
   llmConfig: LlmConfig,
+  declarations: optional(Declarations),
   note: described(v.text, "The reason for the version. It may be empty"),
   createdAt: v.timestamp,
 };
@@ -69,6 +71,7 @@ export const promptContent = {
   description: optional(v.plainText),
   messages: Messages,
   llmConfig: optional(LlmConfig),
+  declarations: optional(Declarations),
 };
 export const newVersion = { ...promptContent, note: optional(described(v.note, "The reason for the version")) };
 const promptInput = exactly(newVersion);
@@ -76,8 +79,8 @@ export type PromptInput = Infer<typeof promptInput>;
 
 /** The content of a version, with defaults for what the author left out. */
 export const toContent = (
-  { title, description = "", messages, llmConfig = jsonText("{}") }: PromptInput,
-): PromptContent => ({ title, description, messages, llmConfig });
+  { title, description = "", messages, llmConfig = jsonText("{}"), declarations }: PromptInput,
+): PromptContent => ({ title, description, messages, llmConfig, declarations: toDeclarations(declarations) });
 
 const toStored = readerOf(StoredVersion);
 const readSummary = readerOf(exactly({ ...summary, createdAt: v.timestamp }));
@@ -101,8 +104,8 @@ export function toVersion(row: Row): PromptVersion {
 
 /** Finds a version of a prompt, by default the newest. */
 const findVersion = (promptId: PromptId, version?: number): Statement => ({
-  sql:
-    `select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.note, v.created_at
+  sql: `select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.declarations,
+      v.note, v.created_at
     from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.prompt_id = ? and v.version = coalesce(?, v.version) order by v.version desc limit 1`,
   args: [promptId, version ?? null],
@@ -116,9 +119,7 @@ type PushPlan = {
 };
 
 /** The hash of the content of a version, by which the audit log names it. */
-export const contentHash = (
-  { title, description, messages, llmConfig }: Record<"title" | "description" | "messages" | "llmConfig", string>,
-): Promise<string> => sha256(JSON.stringify({ title, description, messages, llmConfig }));
+export const contentHash = (texts: ContentTexts): Promise<string> => sha256(JSON.stringify(texts));
 
 /** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
 async function planPush(
@@ -126,17 +127,15 @@ async function planPush(
   input: PromptInput,
   createdAt: number,
 ): Promise<PushPlan> {
-  const { title, description, messages, llmConfig } = toContent(input);
-  const texts = { title, description, messages: messages.text, llmConfig: llmConfig.text };
+  const content = toContent(input), texts = textsOf(content);
   const hash = await contentHash(texts);
-  const isNew = newest === undefined || newest.title !== title || newest.description !== description ||
-    newest.messages.text !== texts.messages || newest.llmConfig.text !== texts.llmConfig;
+  const isNew = newest === undefined || await contentHash(textsOf(newest)) !== hash;
   if (!isNew) return { pushed: { ...newest, isNew }, content: { latestVersion: newest.version, hash }, statements: [] };
   const version = (newest?.version ?? 0) + 1;
   const { note = "" } = input;
-  const variables = variablesOf(messages);
+  const variables = variablesOf(content.messages);
   return {
-    pushed: { id, name, version, title, description, messages, llmConfig, note, createdAt, variables, isNew },
+    pushed: { id, name, version, ...content, note, createdAt, variables, isNew },
     content: { latestVersion: version, hash },
     statements: [insertInto("prompt_versions", { promptId: id, version, ...texts, note, createdAt })],
   };

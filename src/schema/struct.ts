@@ -200,6 +200,46 @@ export function listOf<T>(struct: Struct<T, unknown>): Struct<T[], Struct<T, unk
   });
 }
 
+/** An object with a member for each name that `isName` accepts. `words` continue the sentence "Field x must be …". */
+export function mapOf<T>(
+  struct: Struct<T, unknown>,
+  isName: (name: string) => boolean,
+  words: string,
+  pattern: string,
+): Struct<Record<string, T>, Struct<T, unknown>> {
+  const type = "an object";
+  const { findFault } = metaOf(struct);
+  return create(type, struct, {
+    findFault(value) {
+      if (!isObject(value)) return { path: [], value, type };
+      for (const [name, member] of Object.entries(value)) {
+        if (!isName(name)) return { path: [name], value: member, type: words };
+        const fault = findInPart(name, member, findFault);
+        if (fault !== undefined) return fault;
+      }
+      return undefined;
+    },
+    schema: { type: "object", propertyNames: { pattern }, additionalProperties: refer(struct) },
+  });
+}
+
+/** An object whose shape follows from the text of one of its members. */
+export function shapedBy<T extends object>(
+  member: string,
+  shapes: Record<string, Struct<T, Schema>>,
+): Struct<T, typeof shapes> {
+  const type = "an object";
+  const { findFault } = metaOf(oneOf(...Object.keys(shapes)));
+  return create(type, shapes, {
+    findFault(value) {
+      if (!isObject(value)) return { path: [], value, type };
+      const own = value[member];
+      return findInPart(member, own, findFault) ?? metaOf(shapes[own as string]!).findFault(value);
+    },
+    schema: { oneOf: Object.values(shapes).map(refer) },
+  });
+}
+
 /** Makes a struct's schema a shared one, with a name. */
 export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { name });
 

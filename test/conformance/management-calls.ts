@@ -33,6 +33,7 @@ const goodMembers: Record<string, string[]> = {
   description: ['""', '"Says \\"hello\\""'],
   messages: ["[]", '[{"role":"system","content":"Greet {{name}}","weight":1.0,"__proto__":[]}]'],
   llmConfig: ["{}", '{"temperature":1.0,"seed":12345678901234567890,"":1e400}'],
+  declarations: ["{}", '{"name":{"type":"number","example":1.50,"required":false},"größe":{"type":"text"}}'],
   values: ['{"name":"Ann"}', '{"name":"\\ud800","__proto__":""}'],
   version: ["1"],
   from: ["1", most],

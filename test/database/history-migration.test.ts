@@ -93,7 +93,7 @@ test("verify takes rows and entries from before the log as they are, and no othe
   assert.equal([isIntact, differences, rows], [true, 0, []]);
   await database.write([
     { sql: "insert into prompts (id, workspace_id, name, created_at) values ('prompt_2', 'ws_1', 'b', 1)" },
-    { sql: "insert into prompt_versions values ('prompt_2', 1, 'B', '', '[]', '{}', '', 0)" },
+    { sql: "insert into prompt_versions values ('prompt_2', 1, 'B', '', '[]', '{}', '', 0, null)" },
   ]);
   // Nothing tells this one from those that the database had before.
   assert.is((await check()).differences, 0);

@@ -68,6 +68,7 @@ const landed = {
   "020-create-service-secret": "deebc12eb4f67fdab5abad3cde3bb102f0408a74f576394a2fce8da8cec33e83",
   "021-count-older-entries": "84f8fb01892fb4b3322df448314be03ad5072c587e491021fa5db43f2b04065e",
   "022-end-sessions": "6fae76f3ce168e608320294e75b2e655eb74ea15553bd568da614c72a5e3b991",
+  "023-declare-variables": "161f03919b1df59bc4f1d831ecade5572565e81c39c951542fe3f0793b82d69e",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -51,15 +51,22 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
 export type Ask = (world: Opened) => Sent | Promise<Sent>;
 
+const declarations = {
+  name: { type: "text", example: "Ada", description: "Who is greeted" },
+  history: { type: "messages", example: [{ role: "user", content: "Hello" }], required: false },
+};
+const declared = { ...promptFile, declarations };
+
 /** A release set that pushes a version of the greeting and makes it live. */
 const releaseSet = ({ workspaceId }: World) => {
   const deploy = [{ name: "production", ifRevision: 1 }];
-  const greeting = { ...promptFile, title: "Hi", note: "Shorter", name: "greeting", ifLatest: 1, deploy };
+  const greeting = { ...declared, title: "Hi", note: "Shorter", name: "greeting", ifLatest: 1, deploy };
   const origin = { commit: "0123abc", author: "Ada", repository: "https://git.test/shop", change: "!7" };
   return { workspaceId, prompts: [greeting], origin };
 };
 
-const content = { title: "Greeting", messages: [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }] };
+const messages = [{ role: "user", content: [{ type: "text", text: "Hi {{name}}" }] }];
+const content = { title: "Greeting", messages, declarations };
 const otherContent = { title: "Greeting", messages: [{ role: "user", content: "Hi {{other}}" }] };
 
 const ofWorkspace = ({ workspaceId }: World) => ({ path: { workspaceId } });
@@ -295,7 +302,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   pushPrompt: {
     201: [(world) => ({ ...thatPrompt(world), body: content })],
-    200: [(world) => ({ ...thatPrompt(world), body: { ...promptFile, title: "Hi" } })],
+    200: [(world) => ({ ...thatPrompt(world), body: { ...declared, title: "Hi" } })],
     412: [(world) => ({ ...thatPrompt(world), body: { ...content, ifLatest: 99 } })],
   },
   publishPrompt: {
@@ -347,7 +354,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   unarchivePrompt: { 200: [thatPrompt] },
   getPrompt: { 200: [thatPrompt] },
   listPromptVersions: { 200: [thatPrompt, (world) => ({ ...thatPrompt(world), query: { ...paged, cursor: "3" } })] },
-  getPromptVersion: { 200: [({ promptId }) => ({ path: { id: promptId, version: "1" } })] },
+  getPromptVersion: { 200: [({ promptId }) => ({ path: { id: promptId, version: "2" } })] },
   renderPrompt: {
     200: [(world) => ({ ...thatPrompt(world), body: { version: 1, values: { name: "Ada" } } })],
     409: [(world) => ({ ...thatPrompt(world), body: { values: {} } })],

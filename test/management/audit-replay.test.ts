@@ -27,10 +27,13 @@ test("replaying random concurrent changes by several tokens gives the current ca
     }
     if (!id.startsWith("prompt_")) continue;
     const versions = await world.database.read({
-      sql: "select title, description, messages, llm_config from prompt_versions where prompt_id = ? order by version",
+      sql: `select title, description, messages, llm_config, declarations from prompt_versions where prompt_id = ?
+        order by version`,
       args: [id],
     });
-    const contents = versions.map(({ llm_config: llmConfig, ...content }) => JSON.stringify({ ...content, llmConfig }));
+    const contents = versions.map(({ llm_config: llmConfig, declarations, ...content }) =>
+      JSON.stringify({ ...content, llmConfig, ...(declarations === null ? {} : { declarations }) })
+    );
     assert.equal(await Promise.all(contents.map(sha256)), hashes.get(id));
   }
   const { audit } = taken<{ audit: object }>(await world.manage("GET", "/verify"));

@@ -30,6 +30,7 @@ const request = fc.oneof(
     ["POST", "/workspaces/{workspace}/prompts", promptFile],
     ["POST", "/workspaces/{workspace}/prompts", { ...promptFile, name: "same" }],
     ["POST", "/prompts/{prompt}/versions", { ...promptFile, title: "Second" }],
+    ["POST", "/prompts/{prompt}/versions", { ...promptFile, declarations: { name: { type: "text" } } }],
     ["POST", "/prompts/{prompt}/versions", promptFile],
     ["POST", "/prompts/{prompt}/rename", { name: "other" }],
     ["POST", "/prompts/{prompt}/archive"],

@@ -34,7 +34,7 @@ const trickyContent: fc.Arbitrary<PromptContent> = fc.record({
   description: trickyText,
   messages: fc.array(
     fc.record({
-      role: fc.oneof(fc.constantFrom("user", "with", "llmConfig", "a b", '"user"'), trickyText),
+      role: fc.oneof(fc.constantFrom("user", "with", "llmConfig", "variables", "a b", '"user"'), trickyText),
       content: fc.oneof(trickyText, fc.array(fc.dictionary(trickyText, trickyText, { maxKeys: 1 }), { maxLength: 1 })),
     }).chain((message) =>
       fc.dictionary(trickyText, trickyText, { maxKeys: 1 }).map((further) => ({ ...message, ...further }))
@@ -42,6 +42,11 @@ const trickyContent: fc.Arbitrary<PromptContent> = fc.record({
     { maxLength: 2 },
   ).map((messages) => jsonText(JSON.stringify(messages))),
   llmConfig: fc.dictionary(trickyText, trickyText, { maxKeys: 1 }).map((value) => jsonText(JSON.stringify(value))),
+  declarations: fc.option(
+    fc.dictionary(name, fc.record({ type: fc.constant("text"), example: trickyText }), { maxKeys: 1 })
+      .map((value) => jsonText(JSON.stringify(value))),
+    { nil: undefined },
+  ),
 });
 
 /** The diff of two contents, after checking that it turns one text into the other. */

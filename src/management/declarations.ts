@@ -1,0 +1,55 @@
+// What a version declares of its variables: their types, examples, and whether they need a value. Declarations are for people
+// and tools; what is served has none.
+import { wrongField } from "../common/errors.ts";
+import { isVariable } from "../common/template.ts";
+import { Messages } from "../schema/serving.ts";
+import { described, exactly, mapOf, named, optional, predicate, rawJson, refined, shapedBy } from "../schema/struct.ts";
+import type { Infer, Struct } from "../schema/struct.ts";
+import * as v from "./values.ts";
+
+const mostNames = 200, mostBytes = 16 * 1024; // of JSON in UTF-8
+
+export type VariableType = "text" | "number" | "boolean" | "messages";
+
+const shapeOf = (type: VariableType, example: Struct<unknown>) =>
+  exactly({
+    type: predicate<VariableType>(type, (value) => value === type, { const: type }),
+    example: optional(described(example, "A value for previews")),
+    required: optional(described(v.isTrue, "Whether it needs a value", { default: true })),
+    description: optional(described(v.plainText, "What it is for")),
+  });
+const number = predicate<unknown>("a number", (value) => typeof value === "number", { type: "number" });
+const VariableDeclaration = named(
+  "VariableDeclaration",
+  shapedBy("type", {
+    text: shapeOf("text", v.text as Struct<unknown>),
+    number: shapeOf("number", number),
+    boolean: shapeOf("boolean", v.isTrue as Struct<unknown>),
+    messages: shapeOf("messages", Messages as Struct<unknown>),
+  }),
+);
+
+export type Declaration = Infer<typeof VariableDeclaration>;
+
+/** Declarations by the names of variables, as JSON text. */
+export const Declarations = rawJson(described(
+  refined(
+    mapOf(VariableDeclaration, isVariable, "named with letters, digits, _ . $ and -", "^[\\p{L}\\p{N}_.$-]+$"),
+    (declarations) => Object.keys(declarations).length <= mostNames,
+    `at most ${mostNames} variables`,
+    { maxProperties: mostNames },
+  ),
+  `The variables by name: their types, examples, and whether they need a value. At most ${mostBytes} bytes of JSON`,
+));
+export type Declarations = Infer<typeof Declarations>;
+
+/** Declarations as a version has them: undefined if there are none. Throws if they are too long. `field` names them. */
+export function toDeclarations(given: Declarations | undefined, field = "declarations"): Declarations | undefined {
+  const text = given?.text.trim() ?? "{}";
+  if (new TextEncoder().encode(text).length > mostBytes) throw wrongField(field, `at most ${mostBytes} bytes of JSON`);
+  return text === "{}" ? undefined : given;
+}
+
+/** The declarations of a version by name. */
+export const readDeclarations = (declarations: Declarations | undefined): Map<string, Declaration> =>
+  new Map(Object.entries(JSON.parse(declarations?.text ?? "{}") as Record<string, Declaration>));
