@@ -10,6 +10,7 @@ import { applyPrompts } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
 import { listDeployments } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
+import { contentIn } from "../management/prompt-text.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { promptName } from "../management/values.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
@@ -193,8 +194,9 @@ async function exportPrompts({ args, call, terminal }: CommandContext): Promise<
   for await (
     const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
   ) {
-    for (const { name, version, title, description, messages, llmConfig } of page) {
-      const { path, text } = writeNew(`${name}/${version}`, { name, title, description, messages, llmConfig });
+    for (const each of page) {
+      const { name, version } = each;
+      const { path, text } = writeNew(`${name}/${version}`, { ...contentIn(each), name });
       await writeFile(pathIn(folder, path), text, args.has("force"), terminal);
       names.add(name);
       terminal.report(`Wrote ${++count} versions`);

@@ -7,6 +7,7 @@ import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
 import type { PromptContents } from "../management/prompt-contents.ts";
+import { contentIn } from "../management/prompt-text.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { getPromptVersion } from "../management/versions.ts";
 import type { Call } from "./command.ts";
@@ -65,9 +66,9 @@ function createReader(call: Call, workspaceId: WorkspaceId) {
   };
 }
 
-function toVersion({ version, title, description, messages, llmConfig, ...made }: PromptContents): LedgerVersion {
-  return { version, content: { title, description, messages, llmConfig }, ...authorshipOf(made) };
-}
+const toVersion = (found: PromptContents): LedgerVersion => (
+  { version: found.version, content: contentIn(found), ...authorshipOf(found) }
+);
 
 const authorshipOf = (
   { actor, source, note, createdAt, origin }: Pick<

@@ -1,5 +1,6 @@
 // What a prompt file holds, whatever its format.
 import { jsonText, readItems, readMembers, stringify, toDecimal } from "../common/json-text.ts";
+import type { Declarations } from "../management/declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";
 
 /** The content of a file. `name` is that of the prompt if it is not the path of the file. Without a title it has that name. */
@@ -11,6 +12,7 @@ export type FileContent = {
   description?: string | undefined;
   messages: Messages;
   llmConfig: LlmConfig;
+  declarations?: Declarations | undefined;
 };
 
 export type Message = { role: string; content: string };
@@ -21,8 +23,11 @@ export const toMessages = (messages: readonly object[]): Messages => jsonText(st
  * A text that is the same for contents that mean the same: JSON may differ in the order of members, in white space and
  * escapes, and in how a number is written.
  */
-export const canonicalOf = ({ title = "", description = "", messages, llmConfig }: FileContent): string =>
-  JSON.stringify([title, description, canonicalJson(messages.text), canonicalJson(llmConfig.text)]);
+export const canonicalOf = ({ title = "", description = "", messages, llmConfig, declarations }: FileContent): string =>
+  JSON.stringify([
+    ...[title, description, canonicalJson(messages.text), canonicalJson(llmConfig.text)],
+    ...(declarations === undefined ? [] : [canonicalJson(declarations.text)]),
+  ]);
 
 /** The same for any JSON text. */
 export function canonicalJson(source: string): string {

@@ -1,6 +1,8 @@
 // The prompts of a folder. All faults of all files are found at once.
+import { contentIn } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { name as titleRule, plainText } from "../management/values.ts";
+import { checkDeclared } from "./declarations.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile } from "./formats.ts";
@@ -45,13 +47,13 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
     if (fault !== undefined) report(0, `${fault}. Rename the file, or give it a name`);
     else if (other !== undefined) report(0, `The name ${name} is that of ${other.path} too`);
     else {
-      const { title = name, description = "", messages, llmConfig } = content;
+      const { title = name, description = "" } = content;
       const refuse = (member: string, type: string) =>
         report(Math.max(0, source.indexOf(member)), `The ${member} must be ${type}`);
       if (!titleRule.is(title)) refuse("title", titleRule.type);
       if (!plainText.is(description)) refuse("description", plainText.type);
       prompts.set(name, {
-        ...{ path, source, name, ownName: content.name, was, content: { title, description, messages, llmConfig } },
+        ...{ path, source, name, ownName: content.name, was, content: contentIn({ ...content, title, description }) },
         isWritten: format.isWritten,
       });
     }
@@ -73,7 +75,10 @@ function isOtherJson(path: string, text: string): boolean {
   }
 }
 
-/** What is wrong with prompts besides what keeps them from being read: secrets, conflicts, and what is almost a variable. */
+/**
+ * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a variable, and variables
+ * that are not as declared.
+ */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   return prompts.flatMap(({ path, source, content }) => {
     const faults: Fault[] = [], report = reportTo(faults, path, source);
@@ -83,6 +88,7 @@ export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
     const conflict = /^<{7} [^]*?^={7}$[^]*?^>{7} /m.exec(source);
     if (conflict !== null) report(conflict.index, "This looks like a conflict of a merge. Resolve it");
     checkVariables(source, content.messages, report);
+    checkDeclared(source, content, report);
     return faults;
   });
 }

@@ -3,11 +3,12 @@ import { jsonText } from "../common/json-text.ts";
 import { soleVariable } from "../common/template.ts";
 import { canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
+import { readVariables } from "./declarations.ts";
 import type { Report } from "./faults.ts";
 import { noEnd, splitFrontMatter } from "./front-matter.ts";
 import type { Parts } from "./front-matter.ts";
 import { readMembersOf } from "./members.ts";
-import { readYaml, writeYaml } from "./yaml.ts";
+import { offsetOfPath, readYaml, writeYaml } from "./yaml.ts";
 import type { Yaml } from "./yaml.ts";
 
 const roles = "system|developer|user|assistant|tool";
@@ -19,20 +20,26 @@ export function readMarkdown(source: string, report: Report, role = "user"): Fil
   const parts = splitFrontMatter(source);
   if (parts === undefined) return void report(0, noEnd);
   const yaml = readYaml(parts.yaml, parts.start, report);
-  const head = yaml && readHead(yaml, report);
+  const head = yaml && readHead(yaml, parts.start, report);
   const messages = readBody(parts, role, report);
   return head && messages && { ...head, messages: toMessages(messages) };
 }
 
-const members = ["name", "was", "title", "description", "llmConfig"];
+const members = ["name", "was", "title", "description", "llmConfig", "variables"];
 
 /** The members of the front matter. */
-function readHead({ members: given }: Yaml, report: Report): Omit<FileContent, "messages"> | undefined {
+function readHead(
+  { members: given, document }: Yaml,
+  start: number,
+  report: Report,
+): Omit<FileContent, "messages"> | undefined {
   const { text, mapping, refuseOthers, isGood } = readMembersOf(given, report);
   refuseOthers(members);
   const [name, was, title, description] = ["name", "was", "title", "description"].map(text);
   const llmConfig = jsonText(mapping("llmConfig") ?? "{}");
-  return isGood() ? { name, was, title, description, llmConfig } : undefined;
+  const declared = readVariables(mapping("variables"), (path) => start + offsetOfPath(document, path), report);
+  if (!isGood() || declared === undefined) return undefined;
+  return { name, was, title, description, llmConfig, ...declared };
 }
 
 /** The messages of a body. Without headings all of it is one message. */
@@ -97,7 +104,9 @@ function readMessages({ messages }: FileContent): Message[] | undefined {
 }
 
 /** The members of front matter. Undefined ones are to be absent. */
-function frontMatterOf({ name, was, title, description, llmConfig }: FileContent): [string, string | undefined][] {
+function frontMatterOf(
+  { name, was, title, description, llmConfig, declarations }: FileContent,
+): [string, string | undefined][] {
   const textOf = (value: string | undefined) => value === undefined ? undefined : JSON.stringify(value);
   return [
     ["name", textOf(name)],
@@ -105,5 +114,6 @@ function frontMatterOf({ name, was, title, description, llmConfig }: FileContent
     ["title", textOf(title)],
     ["description", textOf(description || undefined)],
     ["llmConfig", llmConfig.text === "{}" ? undefined : llmConfig.text],
+    ["variables", declarations?.text],
   ];
 }

@@ -1,8 +1,6 @@
 // Types of prompts for applications: the references, the variables of each prompt, and the shape of its configuration.
-import { jsonText, readItems } from "../common/json-text.ts";
-import { soleVariable } from "../common/template.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
-import { variablesOf } from "../management/prompt-text.ts";
+import { splitVariables } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** What an application asks for: a prompt by its reference. */
@@ -10,22 +8,10 @@ export type TypedPrompt = { reference: string; content: PromptContent };
 
 const header = "Written by `promptledger types`. Do not edit it: run that again.";
 
-/** The variables that stand in texts, and those that are the whole content of a message, which lists of messages may fill too. */
-function splitVariables({ messages }: PromptContent): { all: string[]; lists: string[] } {
-  const withoutSole = (source: string) => {
-    const message = JSON.parse(source) as { content: unknown };
-    const isSole = typeof message.content === "string" && soleVariable(message.content) !== undefined;
-    return isSole ? JSON.stringify({ ...message, content: "" }) : source;
-  };
-  const all = variablesOf(messages);
-  const inTexts = variablesOf(jsonText(`[${readItems(messages.text).map(withoutSole).join(",")}]`));
-  return { all, lists: all.filter((name) => !inTexts.includes(name)) };
-}
-
 /** A TypeScript module with the type `Prompts`, for `createClient<Prompts>`. */
 export function toTypeScript(prompts: readonly TypedPrompt[]): string {
   const entries = inOrder(prompts).map(({ reference, content }) => {
-    const { all, lists } = splitVariables(content);
+    const { all, lists } = splitVariables(content.messages);
     return `  ${JSON.stringify(reference)}: {\n` +
       `    variables: ${unionOf(all)};\n    lists: ${unionOf(lists)};\n` +
       `    llmConfig: ${shapeOf(JSON.parse(content.llmConfig.text), "    ")};\n  };\n`;
@@ -68,7 +54,7 @@ const nameOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name 
 export function toPython(prompts: readonly TypedPrompt[]): string {
   const taken = new Set(reserved);
   const entries = inOrder(prompts).map(({ reference, content }) => {
-    const { all, lists } = splitVariables(content);
+    const { all, lists } = splitVariables(content.messages);
     const name = classNameOf(reference, taken), needed = all.filter((variable) => !lists.includes(variable));
     return {
       reference,

@@ -58,5 +58,5 @@ export function writeChanged(
 /** The path of a Markdown file as JSON, beside it. */
 export const asJson = (path: string): string => path.replace(/(\.prompt)?\.md$/, ".json");
 
-const toJson = ({ name, was, title, description, messages, llmConfig }: FileContent): string =>
-  `${indent(stringify({ name, was, title, description: description || undefined, messages, llmConfig }))}\n`;
+const toJson = ({ name, was, title, description, messages, llmConfig, declarations: variables }: FileContent): string =>
+  `${indent(stringify({ name, was, title, description: description || undefined, messages, llmConfig, variables }))}\n`;

@@ -12,6 +12,22 @@ export type Member = { text: string; offset: number };
 const maxSource = 1024 * 1024; // characters
 const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repeat a text without bound
 
+/** Parses YAML. The parser would compare each name with all before it, minutes for many names, so the writer does. */
+export const parse = (source: string): Document.Parsed =>
+  parseDocument(source, { prettyErrors: false, intAsBigInt: true, uniqueKeys: false });
+
+/** Where the name at the end of a path begins, or else the last one that there is. */
+export function offsetOfPath(document: Document, path: readonly string[]): number {
+  let offset = 0, node: unknown = document.contents;
+  for (const name of path) {
+    const pair: Pair | undefined = isMap(node) ? node.items.find(({ key }) => nameOfKey(key) === name) : undefined;
+    if (pair === undefined) return offset;
+    offset = (pair.key as Node).range?.[0] ?? offset;
+    node = pair.value;
+  }
+  return offset;
+}
+
 /**
  * Reads YAML whose top level is a mapping. Returns undefined and reports why if it is something else. `start` is where it
  * begins in its file.
@@ -21,8 +37,7 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
     report(start, `The YAML must be at most ${maxSource} characters`);
     return undefined;
   }
-  // The parser compares each name with all before it, so that many names would take it minutes. The writer compares them.
-  const document = parseDocument(source, { prettyErrors: false, intAsBigInt: true, uniqueKeys: false });
+  const document = parse(source);
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) {
     report(start + error.pos[0], sentenceOf(error.message));

@@ -1,9 +1,22 @@
 // What a version declares of its variables: their types, examples, and whether they need a value. Declarations are for people
 // and tools; what is served has none.
-import { wrongField } from "../common/errors.ts";
+import { Refusal, wrongField } from "../common/errors.ts";
+import { jsonText } from "../common/json-text.ts";
 import { isVariable } from "../common/template.ts";
 import { Messages } from "../schema/serving.ts";
-import { described, exactly, mapOf, named, optional, predicate, rawJson, refined, shapedBy } from "../schema/struct.ts";
+import {
+  check,
+  described,
+  exactly,
+  mapOf,
+  metaOf,
+  named,
+  optional,
+  predicate,
+  rawJson,
+  refined,
+  shapedBy,
+} from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
@@ -48,6 +61,27 @@ export function toDeclarations(given: Declarations | undefined, field = "declara
   const text = given?.text.trim() ?? "{}";
   if (new TextEncoder().encode(text).length > mostBytes) throw wrongField(field, `at most ${mostBytes} bytes of JSON`);
   return text === "{}" ? undefined : given;
+}
+
+/** What is wrong with declarations, each fault at the path of names that it is about. `field` names them in messages. */
+export function faultsOfDeclarations(text: string, field: string): { path: string[]; message: string }[] {
+  const struct = exactly({ [field]: Declarations }), declarations: unknown = JSON.parse(text);
+  const faultsIn = (path: string[], read: () => unknown) => {
+    try {
+      read();
+    } catch (error) {
+      if (error instanceof Refusal) return [{ path, message: error.message }];
+      throw error;
+    }
+    return [];
+  };
+  const tooLong = faultsIn([], () => toDeclarations(jsonText(text), field));
+  if (tooLong.length > 0) return tooLong;
+  const found = Object.entries(declarations as object).flatMap(([name, declaration]) => {
+    const { path = [] } = metaOf(VariableDeclaration).findFault(declaration) ?? {};
+    return faultsIn([name, ...path.map(String)], () => check(struct, { [field]: { [name]: declaration } }));
+  });
+  return found.length > 0 ? found : faultsIn([], () => check(struct, { [field]: declarations }));
 }
 
 /** The declarations of a version by name. */

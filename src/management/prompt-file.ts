@@ -6,11 +6,17 @@ import { readObject } from "../schema/parse.ts";
 import { exactly, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { Declarations, toDeclarations } from "./declarations.ts";
 import { promptContent } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
 
 // `was` is the name that the prompt had before, for a folder of prompts.
-const PromptFile = exactly({ name: optional(v.promptName), was: optional(v.promptName), ...promptContent });
+const PromptFile = exactly({
+  name: optional(v.promptName),
+  was: optional(v.promptName),
+  ...promptContent,
+  variables: optional(Declarations),
+});
 type PromptFile = Infer<typeof PromptFile>;
 
 // As much as a request body may have by default, and as fits in an argument of a libSQL server.
@@ -23,7 +29,6 @@ const addedByService = [
   "note",
   "createdAt",
   "createdAtIso",
-  "variables",
   "isNew",
   "isNewVersion",
   "isNewPrompt",
@@ -38,20 +43,33 @@ const addedByService = [
  * Reads a prompt file. Numbers, keys and their order stay as written; only white space between tokens is removed. It
  * ignores what the service adds, so that a prompt that it printed can be pushed. `name` names the text in messages.
  */
-export function readPromptFile(source: string, name = "Prompt"): PromptFile {
+export function readPromptFile(source: string, name = "Prompt"): Omit<PromptFile, "variables"> {
   if (source.length > maxSource) throw invalid(`${name} must be at most ${maxSource} characters`);
   const fault = describeJsonFault(source);
   if (fault !== undefined) throw invalid(`${name} is not valid JSON: ${fault}`);
-  return readObject(PromptFile, source.trimStart().startsWith("{") ? withoutAdded(source) : source, name);
+  const { variables, declarations, ...file } = readObject(
+    PromptFile,
+    source.trimStart().startsWith("{") ? withoutAdded(source) : source,
+    name,
+  );
+  if (variables !== undefined && declarations !== undefined) {
+    throw invalid("Fields variables and declarations exclude each other");
+  }
+  return { ...file, declarations: toDeclarations(variables ?? declarations, variables && "variables") };
 }
 
+/** In a prompt that the service printed, `variables` is the list of the names found. */
 const withoutAdded = (source: string): string =>
-  stringifyMembers([...readMembers(source)].filter(([key]) => !addedByService.includes(key)));
+  stringifyMembers(
+    [...readMembers(source)].filter(([key, value]) =>
+      !addedByService.includes(key) && (key !== "variables" || !value.startsWith("["))
+    ),
+  );
 
 /** Turns a version into a file that can be pushed. */
-export const toPromptFile = ({ name, title, description, messages, llmConfig }: PromptVersion): PromptFile => (
-  { name, title, description, messages, llmConfig }
-);
+export const toPromptFile = (
+  { name, title, description, messages, llmConfig, declarations: variables }: PromptVersion,
+): PromptFile => ({ name, title, description, messages, llmConfig, variables });
 
 /**
  * Names a prompt after the path of its file: the path as it was typed, without its extension and without the `./` and `../`

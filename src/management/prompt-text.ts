@@ -3,7 +3,8 @@
 import { createTwoFilesPatch, diffWordsWithSpace, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalid } from "../common/errors.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
-import { fillText } from "../common/template.ts";
+import { fillText, soleVariable } from "../common/template.ts";
+import { readDeclarations } from "./declarations.ts";
 import type { Declarations } from "./declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";
 
@@ -35,6 +36,34 @@ const mayHoldPlaceholder = /\{\{|\\u007b/i;
 
 /** The names of the `{{name}}` placeholders in the strings of messages, each once, in order of first appearance. */
 export const variablesOf = (messages: Messages): string[] => fillVariables(messages, {}).missing;
+
+/** The variables that stand in texts, and those that are the whole content of a message, which lists of messages may fill too. */
+export function splitVariables(messages: Messages): { all: string[]; lists: string[] } {
+  const withoutSole = (source: string) => {
+    const message = JSON.parse(source) as { content: unknown };
+    const isSole = typeof message.content === "string" && soleVariable(message.content) !== undefined;
+    return isSole ? JSON.stringify({ ...message, content: "" }) : source;
+  };
+  const all = variablesOf(messages);
+  const inTexts = variablesOf(jsonText(`[${readItems(messages.text).map(withoutSole).join(",")}]`));
+  return { all, lists: all.filter((name) => !inTexts.includes(name)) };
+}
+
+/**
+ * Where messages and declarations disagree: variables that are not declared, if any is, those that are declared and not used, and
+ * those that are declared as messages and are not the whole content of a message.
+ */
+export function compareDeclarations({ messages, declarations }: PromptContent) {
+  const declared = readDeclarations(declarations), { all, lists } = splitVariables(messages);
+  const used = new Set(all), names = [...declared.keys()];
+  return {
+    undeclared: declared.size === 0 ? [] : all.filter((name) => !declared.has(name)),
+    unused: names.filter((name) => !used.has(name)),
+    misplaced: names.filter((name) =>
+      declared.get(name)!.type === "messages" && used.has(name) && !lists.includes(name)
+    ),
+  };
+}
 
 /**
  * Replaces `{{name}}` placeholders by values. Placeholders in a value are not replaced. Keys, and strings without

@@ -55,9 +55,17 @@ const prompt: fc.Arbitrary<Prompt> = fc.record({
   description: fc.constantFrom("", "null", "Two\nlines"),
   messages: fc.array(message, { maxLength: 3 }),
   llmConfig: fc.dictionary(fc.constantFrom("model", "t", "1", "a b"), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+  declarations: fc.option(
+    fc.constantFrom({ a: { type: "text" } }, { a: { type: "number", example: 1.5 }, "x.y": { type: "messages" } }),
+    {
+      nil: undefined,
+    },
+  ),
 });
 
-type Prompt = Record<"title" | "description", string> & { messages: object[]; llmConfig: object };
+type Prompt = Record<"title" | "description", string> & { messages: object[]; llmConfig: object } & {
+  declarations?: object | undefined;
+};
 type Step =
   | { kind: "write" | "push"; name: string; prompt: Prompt }
   | { kind: "remove" | "archive" | "promote" | "rename"; name: string }
@@ -103,9 +111,10 @@ async function edit(repository: PromptFolder, step: Extract<Step, { name: string
   const own = prompts.find(({ name }) => name === step.name);
   const isFree = (path: string) => canAdd(new Set(Object.keys(files)), path);
   if ("prompt" in step) {
-    const { title, description, messages, llmConfig } = step.prompt;
+    const { title, description, messages, llmConfig, declarations } = step.prompt;
     const given = { messages: toMessages(messages), llmConfig: jsonText(JSON.stringify(llmConfig)) as LlmConfig };
-    const content = { title, description, ...given };
+    const declared = declarations === undefined ? {} : { declarations: jsonText(JSON.stringify(declarations)) };
+    const content = { title, description, ...given, ...declared };
     const written = own === undefined ? writeNew(step.name, content, isFree) : writeChanged(own, content, isFree);
     if (written === undefined) return;
     await repository.put({ [written.path]: written.text });

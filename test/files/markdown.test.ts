@@ -67,7 +67,7 @@ const faults: Record<string, [source: string, fault: string]> = {
   "front matter without an end": ["---\ntitle: A\n", "1:1 The front matter has no end: a line that is ---"],
   "an unknown field": [
     "---\ntitel: A\n---\n",
-    "2:1 Unknown field titel. Allowed: name, was, title, description, llmConfig",
+    "2:1 Unknown field titel. Allowed: name, was, title, description, llmConfig, variables",
   ],
   "a title that is no text": ["---\n\ntitle: 7\n---\n", "3:1 Field title must be a text"],
   "a configuration that is no mapping": ["---\nllmConfig: gpt\n---\n", "2:1 Field llmConfig must be a mapping"],
@@ -82,6 +82,16 @@ const faults: Record<string, [source: string, fault: string]> = {
     "# user\nHi\n\n# placeholder {{a}} {{b}}\n",
     "4:1 A placeholder with a variable in its heading must be one variable, without a text",
   ],
+  "variables that are a list": ["---\nvariables: [a]\n---\n", "2:1 Field variables must be a mapping"],
+  "a variable of an unknown type": [
+    "---\nvariables:\n  a: { type: text }\n  b:\n    type: date\n---\n",
+    "5:5 Field variables.b.type must be one of text, number, boolean, messages",
+  ],
+  "an example of another type": [
+    "---\nvariables: { a: { type: number, example: '1' } }\n---\n",
+    "2:33 Field variables.a.example must be a number",
+  ],
+  "a variable without a type": ["---\nvariables: { a: { } }\n---\n", "2:14 Missing required field variables.a.type"],
   "an alias of nothing": ["---\ntitle: *a\n---\n", "2:8 Nothing is anchored as a"],
 };
 
@@ -100,6 +110,9 @@ test("of a file that is written again, comments, order and numbers survive", () 
 
 const held: Record<string, FileContent> = {
   "a heading in a text": contentOf([{ role: "user", content: "# user\n\\# system\n\\\\# tool\n# userland" }]),
+  "declared variables": contentOf([], {}, {
+    declarations: jsonText('{"a":{"type":"number","example":1.50},"b":{"type":"messages","required":false}}'),
+  }),
   "no message": contentOf([]),
   "an empty text": contentOf([{ role: "tool", content: "" }]),
   "a placeholder": contentOf([{ role: "placeholder", content: "{{ history }}" }]),
@@ -150,12 +163,31 @@ const line = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }).map((text) => text.toWellFormed()),
 );
 const anyText = fc.array(line, { maxLength: 6 }).map((lines) => lines.join("\n"));
+const declaration = fc.oneof(
+  fc.record({ type: fc.constant("text"), example: anyText, description: anyText }, { requiredKeys: ["type"] }),
+  fc.record({ type: fc.constant("number"), example: fc.double({ noNaN: true, noDefaultInfinity: true }) }),
+  fc.record({ type: fc.constant("boolean"), example: fc.boolean(), required: fc.boolean() }),
+  fc.record({
+    type: fc.constant("messages"),
+    example: fc.array(fc.record({ role: fc.constantFrom("user", "tool"), content: anyText }), { maxLength: 2 }),
+  }),
+);
+const anyDeclarations = fc.option(
+  fc.dictionary(fc.stringMatching(/^[\p{L}\p{N}_.$-]{1,4}$/u), declaration, { minKeys: 1, maxKeys: 3 }),
+  { nil: undefined },
+);
 const anyContent = fc.record({
   title: anyText,
   description: anyText,
   messages: fc.array(fc.record({ role: fc.constantFrom("system", "user", "placeholder", "tool"), content: anyText })),
   llmConfig: fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue(), { maxKeys: 4 }),
-}).map(({ title, description, messages, llmConfig }) => contentOf(messages, llmConfig, { title, description }));
+  declared: anyDeclarations,
+}).map(({ title, description, messages, llmConfig, declared }) =>
+  contentOf(messages, llmConfig, {
+    ...{ title, description },
+    ...(declared === undefined ? {} : { declarations: jsonText(JSON.stringify(declared)) }),
+  })
+);
 
 test("what is written reads back as it was, whatever was in the file before", () => {
   let written = 0, all = 0;
