@@ -13,7 +13,8 @@ export type MessageLists = Readonly<Record<string, readonly object[]>>;
 /** What happens to variables without a value: `throw` is the default, `keep` leaves them, `empty` removes them. */
 export type FillOptions = { missing?: "throw" | "keep" | "empty" };
 
-const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
+/** A member that is the object's own. */
+export const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 /**

@@ -25,6 +25,7 @@ export type {
   ModelCall,
   Outcome,
   Prompt,
+  PromptDefaults,
   PromptSource,
   TypedPrompt,
 } from "./prompt.ts";

@@ -1,6 +1,7 @@
 // The options of a client: their defaults, and what is wrong with them.
 import { invalidArgument } from "./errors.ts";
 import { watchEvery } from "./limits.ts";
+import type { PromptDefaults } from "./prompt.ts";
 import type { Mask } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SnapshotStore } from "./snapshot.ts";
@@ -37,6 +38,8 @@ export type ClientOptions = {
   maxQueued?: number | undefined;
   /** How many bytes of records may be queued. Default: 32 MiB. */
   maxQueuedBytes?: number | undefined;
+  /** The constant `prompts` that `promptledger types` writes: `fill` then knows which variables need no value. Default: none. */
+  prompts?: PromptDefaults | undefined;
   /** Removes from each record what must stay in the process: null leaves out the record. Default: none. */
   mask?: Mask | undefined;
   /** Has the platform keep the process until a promise has settled, as Workers and Vercel do. Default: none. */

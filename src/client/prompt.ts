@@ -1,5 +1,5 @@
 // A prompt as the application gets it: its content, its variables filled in, and the record of a call that is made with it.
-import { fillMessages } from "./fill.ts";
+import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { Runtime } from "./runtime.ts";
 import { contentOf } from "./record.ts";
@@ -24,24 +24,56 @@ export type KnownPrompt = {
   variables: string;
   /** Those that are the whole content of a message, so that a list of messages may take its place. */
   lists: string;
+  /** The types of those that declare one. Messages are a list, which only `lists` of `fill` takes. */
+  types?: object;
+  /** The names of those that need no value. */
+  optional?: string;
   llmConfig: object;
 };
 
+/** What `promptledger types` writes of prompts for run time: what stands for variables that need no value, by reference. */
+export type PromptDefaults = Readonly<Record<string, { readonly optional: Defaults }>>;
+export type Defaults = Readonly<Record<string, "" | readonly []>>;
+
+type TypesOf<Known> = Known extends { types: infer Types } ? Types : unknown;
+type OptionalOf<Known> = Known extends { optional: infer Names } ? Names : never;
+type MessagesOf<Known, Types = TypesOf<Known>> = {
+  [Name in keyof Types]: Types[Name] extends readonly object[] ? Name : never;
+}[keyof Types];
+type ValueOf<Known, Name> = Name extends keyof TypesOf<Known> ? TypesOf<Known>[Name] : Value;
+
+/** Values of variables. Those with names that are `Optional` may be left out. */
+type ValuesOf<Known extends KnownPrompt, Names, Optional = OptionalOf<Known>> = [Names] extends [never] ? Nothing
+  :
+    & { readonly [Name in Exclude<Names, Optional> & string]: ValueOf<Known, Name> }
+    & { readonly [Name in Extract<Names, Optional> & string]?: ValueOf<Known, Name> | null | undefined };
+
+/** The arguments of `fill`. Each may be left out if nothing in it is needed. */
+type FillArguments<Known extends KnownPrompt, Listed extends Known["lists"], Texts, NeededLists extends PropertyKey> =
+  [NeededLists] extends [never]
+    ? [Exclude<Texts, OptionalOf<Known>>] extends [never]
+      ? [values?: ValuesOf<Known, Texts>, lists?: Lists<Known["lists"], Listed>, options?: FillOptions]
+    : [values: ValuesOf<Known, Texts>, lists?: Lists<Known["lists"], Listed>, options?: FillOptions]
+    : [
+      values: ValuesOf<Known, Texts>,
+      lists: Lists<Known["lists"], Listed> & Readonly<Record<NeededLists, readonly object[]>>,
+      options?: FillOptions,
+    ];
+
 /** A prompt whose variables are known: `fill` takes all of them, and no others. */
 export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfig"]>, "fill"> & {
-  /** As in `Prompt`. Each variable has a value, or a list of messages in the place of its message. */
+  /** As in `Prompt`. Each variable that needs one has a value, or a list of messages in the place of its message. */
   fill<Listed extends Known["lists"] = never>(
-    ...given: [Exclude<Known["variables"], Listed>] extends [never]
-      ? [values?: Nothing, lists?: Lists<Known["lists"], Listed>, options?: FillOptions]
-      : [
-        values: Readonly<Record<Exclude<Known["variables"], Listed>, Value>>,
-        lists?: Lists<Known["lists"], Listed>,
-        options?: FillOptions,
-      ]
+    ...given: FillArguments<
+      Known,
+      Listed,
+      Exclude<Known["variables"], Listed | MessagesOf<Known>>,
+      Exclude<MessagesOf<Known>, OptionalOf<Known>>
+    >
   ): Message[];
   /** With `missing`, any of them may be left out. */
   fill(
-    values: ([Known["variables"]] extends [never] ? Nothing : Partial<Record<Known["variables"], Value>>) | undefined,
+    values: ValuesOf<Known, Exclude<Known["variables"], MessagesOf<Known>>, string> | undefined,
     lists: Partial<Lists<Known["lists"]>> | undefined,
     options: { missing: "keep" | "empty" },
   ): Message[];
@@ -121,10 +153,20 @@ export const isPrompt = (value: unknown): unknown => {
 /** Queues a record, which it makes itself, as that may fail. Never throws. */
 export type RecordCall = (make: () => DiagnosisItem) => void;
 
+/** Adds to values and lists what stands for the variables without either. */
+const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLists = {}): [Values, MessageLists] => {
+  const missing = Object.entries(defaults).filter(([name]) => (own(values, name) ?? own(lists, name) ?? null) === null);
+  const [empty, none] = [false, true].map((isList) =>
+    Object.fromEntries(missing.filter(([, value]) => Array.isArray(value) === isList))
+  ) as [Values, MessageLists];
+  return [{ ...values, ...empty }, { ...lists, ...none }];
+};
+
 /** Makes a prompt of its content. */
 export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
+  defaults: Defaults | undefined,
   record: RecordCall,
   { now }: Runtime,
 ): Prompt => {
@@ -132,7 +174,10 @@ export const createPrompt = (
   return {
     ...content,
     source,
-    fill: (...given) => fillMessages(content.messages, ...given),
+    fill(values, lists, options) {
+      const given = defaults && options?.missing !== "keep" ? withDefaults(defaults, values, lists) : [values, lists];
+      return fillMessages(content.messages, ...given as [Values, MessageLists], options);
+    },
     call({ sessionId = crypto.randomUUID(), additional_properties: ofCall } = {}) {
       const startAt = now();
       let isDone = false;

@@ -3,9 +3,10 @@
 import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
+import { own } from "./fill.ts";
 import { maxBackOff, maxPrompts } from "./limits.ts";
 import { createPrompt, freeze, isPrompt } from "./prompt.ts";
-import type { Fallback, Prompt, PromptSource, RecordCall } from "./prompt.ts";
+import type { Fallback, Prompt, PromptContent, PromptDefaults, PromptSource, RecordCall } from "./prompt.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { ServedPrompt } from "./shapes.ts";
@@ -21,6 +22,7 @@ type PromptsOptions = {
   readTimeout: number;
   submitTimeout: number;
   retries: number;
+  prompts?: PromptDefaults | undefined;
 };
 
 /** How a prompt is asked for. */
@@ -43,7 +45,7 @@ type CachedPrompt = {
 };
 
 export const createPrompts = (
-  { maxAge, maxStale, watch: interval, readTimeout, submitTimeout, retries }: PromptsOptions,
+  { maxAge, maxStale, watch: interval, readTimeout, submitTimeout, retries, prompts = {} }: PromptsOptions,
   transport: Transport,
   snapshot: Snapshot,
   events: Events,
@@ -93,7 +95,7 @@ export const createPrompts = (
       // Retries are for whoever waits. What is loaded behind is tried again later.
       const own = retry(attempt, retries, startedAt + readTimeout).then(([served, , sentAt]) => {
         reads++;
-        const loaded = promptOf(served, "cache");
+        const loaded = promptOf(deployId, served, "cache");
         // A load that was given up keeps what it brings to itself, as a later one may know better.
         if (own !== loading) return loaded;
         const from = prompt?.version, to = loaded.version;
@@ -188,14 +190,17 @@ export const createPrompts = (
     const kept = reason instanceof NotFoundError
       ? undefined
       : await within(runtime, readTimeout, snapshot.find(deployId));
-    if (kept) return promptOf(kept, "snapshot");
+    if (kept) return promptOf(deployId, kept, "snapshot");
     if (!fallback) return undefined;
     const content = { title: "", description: "", llmConfig: {}, version: 0, ...fallback, deployId };
-    return createPrompt(content, "fallback", record, runtime);
+    return create(deployId, content, "fallback");
   };
 
-  const promptOf = ({ deploy, ...served }: ServedPrompt, source: PromptSource) =>
-    createPrompt(freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source, record, runtime);
+  const promptOf = (asked: string, { deploy, ...served }: ServedPrompt, source: PromptSource) =>
+    create(asked, freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source);
+
+  const create = (asked: string, content: PromptContent, source: PromptSource) =>
+    createPrompt(content, source, own(prompts, asked)?.optional, record, runtime);
 
   return {
     get(deployId, { fallback } = {}) {

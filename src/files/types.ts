@@ -1,4 +1,6 @@
 // Types of prompts for applications: the references, the variables of each prompt, and the shape of its configuration.
+import { readDeclarations } from "../management/declarations.ts";
+import type { VariableType } from "../management/declarations.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { splitVariables } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
@@ -8,25 +10,56 @@ export type TypedPrompt = { reference: string; content: PromptContent };
 
 const header = "Written by `promptledger types`. Do not edit it: run that again.";
 
-/** A TypeScript module with the type `Prompts`, for `createClient<Prompts>`. */
+/** A variable as applications fill it. Only lists of messages fill one that is declared as messages. */
+type Variable = { name: string; type: VariableType | undefined; isOptional: boolean; takesLists: boolean };
+
+function variablesIn({ messages, declarations }: PromptContent): Variable[] {
+  const { all, lists } = splitVariables(messages), declared = readDeclarations(declarations);
+  return all.map((name) => {
+    const { type, required = true } = declared.get(name) ?? {}, isSole = lists.includes(name);
+    // What stands in a text is a text, whatever it is declared as.
+    const known = type === "messages" && !isSole ? undefined : type;
+    return { name, type: known, isOptional: !required, takesLists: isSole && (known ?? "messages") === "messages" };
+  });
+}
+
+const typescript = { text: "string", number: "number | bigint", boolean: "boolean", messages: "readonly object[]" };
+
+/** A TypeScript module with the type `Prompts`, for `createClient<Prompts>`, and what of declarations matters at run time. */
 export function toTypeScript(prompts: readonly TypedPrompt[]): string {
   const entries = inOrder(prompts).map(({ reference, content }) => {
-    const { all, lists } = splitVariables(content.messages);
-    return `  ${JSON.stringify(reference)}: {\n` +
-      `    variables: ${unionOf(all)};\n    lists: ${unionOf(lists)};\n` +
-      `    llmConfig: ${shapeOf(JSON.parse(content.llmConfig.text), "    ")};\n  };\n`;
+    const variables = variablesIn(content), optional = variables.filter(({ isOptional }) => isOptional);
+    const types = variables.flatMap(({ name, type }) =>
+      type === undefined ? [] : [`      ${nameOf(name)}: ${typescript[type]};\n`]
+    );
+    const key = JSON.stringify(reference);
+    return {
+      type: `  ${key}: {\n    variables: ${unionOf(variables)};\n` +
+        `    lists: ${unionOf(variables.filter(({ takesLists }) => takesLists))};\n` +
+        (types.length === 0 ? "" : `    types: {\n${types.join("")}    };\n`) +
+        (optional.length === 0 ? "" : `    optional: ${unionOf(optional)};\n`) +
+        `    llmConfig: ${shapeOf(JSON.parse(content.llmConfig.text), "    ")};\n  };\n`,
+      defaults: optional.length === 0 ? "" : `  ${key}: { optional: { ${optional.map(defaultOf).join(", ")} } },\n`,
+    };
   });
+  const constant = prompts.some(({ content }) => content.declarations !== undefined)
+    ? `\n/** For createClient<Prompts>({ prompts }): what stands for variables that need no value. */\n` +
+      `export const prompts = {\n${entries.map(({ defaults }) => defaults).join("")}} as const;\n`
+    : "";
   return `// ${header}\n\n/** For createClient<Prompts>() of promptledger/client. */\n` +
-    `export type Prompts = {\n${
-      entries.join("")
-    }};\n\n/** The references of all prompts. */\nexport type Reference = keyof Prompts;\n`;
+    `export type Prompts = {\n${entries.map(({ type }) => type).join("")}};\n\n` +
+    `/** The references of all prompts. */\nexport type Reference = keyof Prompts;\n${constant}`;
 }
+
+/** A name of an object literal, in which `__proto__` would not be a member unless it is computed. */
+const defaultOf = ({ name, type }: Variable): string =>
+  `${name === "__proto__" ? '["__proto__"]' : nameOf(name)}: ${type === "messages" ? "[]" : '""'}`;
 
 const inOrder = (prompts: readonly TypedPrompt[]): TypedPrompt[] =>
   [...prompts].sort((a, b) => a.reference < b.reference ? -1 : 1);
 
-const unionOf = (names: readonly string[]): string =>
-  names.length === 0 ? "never" : names.map((name) => JSON.stringify(name)).join(" | ");
+const unionOf = (variables: readonly Variable[]): string =>
+  variables.length === 0 ? "never" : variables.map(({ name }) => JSON.stringify(name)).join(" | ");
 
 /** The type of a JSON value. What differs between the items of a list is a union. */
 function shapeOf(value: unknown, indent: string): string {
@@ -54,12 +87,14 @@ const nameOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name 
 export function toPython(prompts: readonly TypedPrompt[]): string {
   const taken = new Set(reserved);
   const entries = inOrder(prompts).map(({ reference, content }) => {
-    const { all, lists } = splitVariables(content.messages);
-    const name = classNameOf(reference, taken), needed = all.filter((variable) => !lists.includes(variable));
+    const name = classNameOf(reference, taken);
+    const texts = variablesIn(content).filter(({ type }) => type !== "messages");
+    const needed = texts.filter(({ isOptional, takesLists }) => !isOptional && !takesLists);
+    const others = texts.filter((variable) => !needed.includes(variable));
     return {
       reference,
       name,
-      text: lists.length === 0 ? dictOf(name, all) : dictWithLists(name, needed, lists, taken),
+      text: others.length === 0 ? dictOf(name, needed) : dictWithOptional(name, needed, others, taken),
     };
   });
   const references = entries.map(({ reference }) => `    ${JSON.stringify(reference)},\n`).join("");
@@ -73,16 +108,20 @@ export function toPython(prompts: readonly TypedPrompt[]): string {
 /** The names that mean something else in the module. */
 const reserved = ["False", "Literal", "None", "Reference", "True", "TypedDict", "Union", "VARIABLES", "Value"];
 
-function dictOf(name: string, variables: readonly string[], options = ""): string {
-  const members = variables.map((variable) => `    ${JSON.stringify(variable)}: Value,\n`).join("");
-  return `${name} = TypedDict("${name}", {\n${members}}${options})\n`;
+const python = { text: "str", number: "float", boolean: "bool", messages: "Value" };
+
+function dictOf(name: string, variables: readonly Variable[], options = ""): string {
+  const members = variables.map(({ name, type }) =>
+    `    ${JSON.stringify(name)}: ${type === undefined ? "Value" : python[type]},\n`
+  );
+  return `${name} = TypedDict("${name}", {\n${members.join("")}}${options})\n`;
 }
 
-/** Lists of messages may take the place of some variables, which a dictionary need not have. Python 3.9 has no NotRequired. */
-function dictWithLists(name: string, needed: readonly string[], lists: readonly string[], taken: Set<string>): string {
-  if (needed.length === 0) return dictOf(name, lists, ", total=False");
+/** A dictionary that need not have some variables: those that need no value, or that lists may fill. Python 3.9 has no NotRequired. */
+function dictWithOptional(name: string, needed: Variable[], optional: Variable[], taken: Set<string>): string {
+  if (needed.length === 0) return dictOf(name, optional, ", total=False");
   const [texts, others] = ["Texts", "Lists"].map((part) => freeName(name + part, taken)) as [string, string];
-  return `${dictOf(texts, needed)}\n${dictOf(others, lists, ", total=False")}\n` +
+  return `${dictOf(texts, needed)}\n${dictOf(others, optional, ", total=False")}\n` +
     `class ${name}(${texts}, ${others}):\n    pass\n\n`;
 }
 

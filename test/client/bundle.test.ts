@@ -9,7 +9,7 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("client bundle");
 
-const mostBytes = 13_400; // minified
+const mostBytes = 13_800; // minified
 
 // Bundling is the same on every runtime.
 if (currentRuntime === "Node") {

@@ -4,8 +4,9 @@ import * as assert from "uvu/assert";
 import { NotFoundError, QuotaExceededError, UnavailableError } from "../../src/client/errors.ts";
 import type { PromptLedgerError } from "../../src/client/errors.ts";
 import { monthOf } from "../../src/common/month.ts";
-import { readUsage, revokeApiKey, setDeploymentActive, updateWorkspace } from "../actions.ts";
+import { publishPrompt, readUsage, revokeApiKey, setDeploymentActive, updateWorkspace } from "../actions.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { toPrompt } from "../helpers.ts";
 import { answering, createStage, fallback, reference, refused, silent, up } from "./stage.ts";
 import type { Network, Stage } from "./stage.ts";
 
@@ -63,6 +64,32 @@ test("an error that the caller gets is no event, and one for which there is a fa
   await stage.pass(60_000);
   await stage.ask();
   assert.equal(events(), ["recover"]);
+});
+
+test("an optional variable without a value is an empty text, or no messages, and any other one is an error", async () => {
+  const { client, world } = await createStage({
+    prompts: {
+      "optional@production": { optional: { note: "", ["__proto__"]: "", history: [] } },
+      "none@production": { optional: {} },
+    },
+  });
+  const messages = [
+    { role: "system", content: "Greet {{name}}{{note}}{{__proto__}}" },
+    { role: "placeholder", content: "{{history}}" },
+  ];
+  const input = { ...toPrompt({ title: "A", messages }), name: "optional", deploy: "production" };
+  const { deployment } = await publishPrompt(world.admin, world.workspaceId, input);
+  const { fill } = await client.prompt("optional@production");
+  const textsOf = (filled: readonly { content: unknown }[]) => filled.map(({ content }) => content);
+  assert.equal(textsOf(fill({ name: "Ada" })), ["Greet Ada"]);
+  assert.equal(textsOf(fill({ name: "Ada", note: null, history: undefined })), ["Greet Ada"]);
+  assert.equal(textsOf(fill({ name: "Ada", note: "!", history: "Hi" })), ["Greet Ada!", "Hi"]);
+  assert.equal(textsOf(fill({ name: "Ada" }, { history: [{ role: "user", content: "Hi" }] })), ["Greet Ada", "Hi"]);
+  assert.equal(textsOf(fill({}, {}, { missing: "keep" })), textsOf(messages));
+  assert.equal(textsOf(fill({}, {}, { missing: "empty" })), ["Greet "]);
+  assert.throws(() => fill(), /name/);
+  // By its id, nothing is known of it.
+  assert.throws((await client.prompt(deployment!.id)).fill, /note/);
 });
 
 test("first reads that are asked for at once are one", async () => {

@@ -17,13 +17,19 @@ const test = suite("types of prompts");
 
 const run = promisify(execFile);
 
-const promptOf = (reference: string, messages: object[], llmConfig: object = {}): TypedPrompt => ({
+const promptOf = (
+  reference: string,
+  messages: object[],
+  llmConfig: object = {},
+  declarations?: Record<string, object>,
+): TypedPrompt => ({
   reference,
   content: {
     title: "",
     description: "",
     messages: jsonText(stringify(messages)),
     llmConfig: jsonText(JSON.stringify(llmConfig)),
+    ...(declarations === undefined ? {} : { declarations: jsonText(JSON.stringify(declarations)) }),
   },
 });
 
@@ -43,6 +49,28 @@ const mixed = promptOf("mixed@production", [
   { role: "user", content: [{ type: "text", text: "{{parts}}" }] },
   { role: "user", content: "{{both}}", name: "{{user}}" },
 ]);
+
+const declared = promptOf(
+  "declared@production",
+  [
+    { role: "system", content: "{{count}} {{isNew}} {{note}} {{__proto__}} {{other}} {{wrong}}" },
+    { role: "placeholder", content: "{{history}}" },
+    { role: "placeholder", content: "{{examples}}" },
+    { role: "user", content: "{{question}}" },
+  ],
+  {},
+  {
+    count: { type: "number" },
+    isNew: { type: "boolean" },
+    note: { type: "text", required: false },
+    ["__proto__"]: { type: "text", required: false },
+    wrong: { type: "messages" },
+    history: { type: "messages" },
+    examples: { type: "messages", required: false },
+    question: { type: "text" },
+    unused: { type: "text" },
+  },
+);
 
 test("a TypeScript module has the variables of each prompt, those that lists may fill, and the configuration", () => {
   assert.is(
@@ -73,6 +101,60 @@ export type Prompts = {
 
 /** The references of all prompts. */
 export type Reference = keyof Prompts;
+`,
+  );
+});
+
+test("declared types narrow the variables, and a constant has what stands for those that need no value", () => {
+  assert.is(
+    toTypeScript([declared]).split("\n").slice(2).join("\n"),
+    `/** For createClient<Prompts>() of promptledger/client. */
+export type Prompts = {
+  "declared@production": {
+    variables: "count" | "isNew" | "note" | "__proto__" | "other" | "wrong" | "history" | "examples" | "question";
+    lists: "history" | "examples";
+    types: {
+      count: number | bigint;
+      isNew: boolean;
+      note: string;
+      __proto__: string;
+      history: readonly object[];
+      examples: readonly object[];
+      question: string;
+    };
+    optional: "note" | "__proto__" | "examples";
+    llmConfig: Record<string, never>;
+  };
+};
+
+/** The references of all prompts. */
+export type Reference = keyof Prompts;
+
+/** For createClient<Prompts>({ prompts }): what stands for variables that need no value. */
+export const prompts = {
+  "declared@production": { optional: { note: "", ["__proto__"]: "", examples: [] } },
+} as const;
+`,
+  );
+  const [module] = toPython([declared]).split("\nReference");
+  assert.is(
+    module!.slice(module!.indexOf("DeclaredProductionTexts")),
+    `DeclaredProductionTexts = TypedDict("DeclaredProductionTexts", {
+    "count": float,
+    "isNew": bool,
+    "other": Value,
+    "wrong": Value,
+    "question": str,
+})
+
+DeclaredProductionLists = TypedDict("DeclaredProductionLists", {
+    "note": str,
+    "__proto__": str,
+}, total=False)
+
+class DeclaredProduction(DeclaredProductionTexts, DeclaredProductionLists):
+    pass
+
 `,
   );
 });
@@ -126,7 +208,7 @@ VARIABLES = {
 });
 
 test("the modules depend on the prompts alone, not on their order", () => {
-  const prompts = [assistant, plain, mixed];
+  const prompts = [assistant, plain, mixed, declared];
   for (const write of [toTypeScript, toPython]) assert.is(write(prompts), write(prompts.toReversed()));
 });
 
@@ -139,8 +221,14 @@ test("names of Python classes that are alike, or mean something else, get a numb
 const uses = `
 import { createClient } from "promptledger/client";
 import type { Client, Message } from "promptledger/client";
+import { prompts } from "./prompts.ts";
 import type { Prompts, Reference } from "./prompts.ts";
-const ledger: Client<Prompts> = createClient<Prompts>();
+const ledger: Client<Prompts> = createClient<Prompts>({ prompts });
+const declared = await ledger.prompt("declared@production"), texts = { count: 1, isNew: true, other: 1, wrong: "" };
+declared.fill({ ...texts, question: "Where?" }, { history: [] });
+declared.fill({ ...texts, question: "Where?", note: "x", ["__proto__"]: "y" }, { history: [], examples: [] });
+declared.fill({ ...texts, count: 1n, question: "", note: undefined }, { history: [] }, { missing: "throw" });
+declared.fill({ count: 1 }, {}, { missing: "keep" });
 const assistant = await ledger.prompt("support/assistant@production", { fallback: { messages: [] } });
 const mixed = await ledger.prompt("mixed@production"), plain = await ledger.prompt("plain@production");
 const shop = "Acme", question = "Where?", history: Message[] = [];
@@ -192,6 +280,14 @@ const mistakes = [
   "assistant.llmConfig.top_p",
   "plain.llmConfig.model.length",
   "untyped.prompt('any@thing').fill()",
+  "declared.fill({ ...texts, question: '' })",
+  "declared.fill({ ...texts, question: '' }, { examples: [] })",
+  "declared.fill({ ...texts }, { history: [], question: [] })",
+  "declared.fill({ ...texts, question: 1 }, { history: [] })",
+  "declared.fill({ ...texts, question: '', count: '1' }, { history: [] })",
+  "declared.fill({ ...texts, question: '', nota: '' }, { history: [] })",
+  "declared.fill({ ...texts, question: '', history: '' }, { history: [] })",
+  "declared.fill({ count: '1' }, {}, { missing: 'keep' })",
 ];
 
 const name = fc.string({ unit: fc.constantFrom(..."aZ09_.$-éж日𝔘"), minLength: 1, maxLength: 8 });
@@ -236,7 +332,7 @@ if (currentRuntime === "Node") {
 
   test("what is right compiles in a strict project, and each mistake does not", async () => {
     const lines = mistakes.map((mistake) => `  // @ts-expect-error\n  ${mistake};\n`);
-    const prompts = toTypeScript([assistant, plain, mixed]);
+    const prompts = toTypeScript([assistant, plain, mixed, declared]);
     const app = `${uses}export function fail() {\n${lines.join("")}}\n`;
     assert.is(await compile({ "prompts.ts": prompts, "app.ts": app }), "");
     const printed = await compile({
