@@ -3,6 +3,8 @@
 import { invalid, Refusal } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
+import type { Declarations } from "../management/declarations.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { parseObject } from "../schema/parse.ts";
 
@@ -15,6 +17,8 @@ export type Draft = {
   description: string;
   messages: DraftMessage[];
   llmConfig: string;
+  /** JSON text, or empty. */
+  declarations: string;
   note: string;
 };
 
@@ -27,14 +31,16 @@ export const emptyDraft: Draft = {
     { role: "user", content: "", isJson: false, more: "" },
   ],
   llmConfig: '{\n  "model": ""\n}',
+  declarations: "",
   note: "",
 };
 
 /** A version as a draft of the next one. */
-export const toDraft = ({ title, description, messages, llmConfig }: PromptContent): Draft => ({
+export const toDraft = ({ title, description, messages, llmConfig, declarations }: PromptContent): Draft => ({
   ...{ name: "", title, description, note: "" },
   messages: readItems(messages.text).map(toDraftMessage),
   llmConfig: indent(llmConfig.text),
+  declarations: indent(declarations?.text ?? ""),
 });
 
 // A text box drops carriage returns, and a parser of HTML replaces control characters.
@@ -70,6 +76,7 @@ export function readDraft(form: URLSearchParams): Draft {
     ...{ name: text("name").trim(), title: text("title").trim(), description: text("description"), note: text("note") },
     messages,
     llmConfig: text("llmConfig"),
+    declarations: text("declarations"),
   };
 }
 
@@ -97,9 +104,9 @@ export function contentOf(draft: Draft): PromptContent {
       ...readMore(message, index),
     ])
   );
-  const { title, description } = draft;
+  const { title, description } = draft, declarations = readDeclared(draft);
   return {
-    ...{ title, description },
+    ...{ title, description, ...(declarations === undefined ? {} : { declarations }) },
     messages: jsonText(`[${messages.join(",")}]`),
     llmConfig: jsonText(stringifyMembers(readSettings(draft))),
   };
@@ -121,6 +128,7 @@ export function faultsOf(draft: Draft): ReadonlyMap<string, string> {
     check(`more-${index}`, () => readMore(message, index));
   }
   check("llmConfig", () => readSettings(draft));
+  check("declarations", () => readDeclared(draft));
   return faults;
 }
 
@@ -144,6 +152,14 @@ function readMore({ more }: DraftMessage, index: number): Map<string, string> {
 const readSettings = ({ llmConfig }: Draft): Map<string, string> =>
   membersIn(llmConfig.trim() === "" ? "{}" : llmConfig, "Model settings");
 
+function readDeclared({ declarations }: Draft): Declarations | undefined {
+  if (declarations.trim() === "") return undefined;
+  const text = stringifyMembers(membersIn(declarations, "Variables"));
+  const [fault] = faultsOfDeclarations(text, "declarations");
+  if (fault !== undefined) throw invalid(fault.message);
+  return toDeclarations(jsonText(text));
+}
+
 function membersIn(text: string, whole: string): Map<string, string> {
   requireJson(text, whole);
   return parseObject(text, whole).members;
@@ -154,6 +170,8 @@ function requireJson(text: string, whole: string): void {
   if (fault !== undefined) throw invalid(`${whole} must be valid JSON: ${fault}`);
 }
 
+const shownDeclared = ({ declarations }: PromptContent): string => indent(declarations?.text ?? "");
+
 /** The content with the texts of another one wherever a form shows both alike, so that only what was edited changes. */
 export function keepUnchanged(content: PromptContent, base: PromptContent): PromptContent {
   const before = readItems(base.messages.text), shown = before.map((text) => JSON.stringify(toDraftMessage(text)));
@@ -162,8 +180,11 @@ export function keepUnchanged(content: PromptContent, base: PromptContent): Prom
     return same < 0 ? text : before[same]!;
   });
   const isSameConfig = indent(content.llmConfig.text) === indent(base.llmConfig.text);
+  const isSameDeclared = shownDeclared(content) === shownDeclared(base);
   const isSameDescription = lines(base.description) === content.description;
+  const { declarations } = isSameDeclared ? base : content;
   return {
+    ...(declarations === undefined ? {} : { declarations }),
     title: content.title,
     description: isSameDescription ? base.description : content.description,
     messages: jsonText(`[${messages.join(",")}]`),

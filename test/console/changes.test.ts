@@ -7,6 +7,7 @@ import { stringify } from "../../src/common/json-text.ts";
 import { isApiKey, isToken } from "../../src/common/ids.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";
 import { getDeployment } from "../../src/management/deployments.ts";
+import { textsOf } from "../../src/management/prompt-text.ts";
 import { getPrompt, toContent } from "../../src/management/versions.ts";
 import { listApiKeys } from "../../src/management/api-keys.ts";
 import { getWorkspace } from "../../src/management/workspaces.ts";
@@ -46,6 +47,39 @@ test("publishing makes the next version, and text that was not changed stays as 
   assert.equal([version, note], [2, "Kinder"]);
   assert.is(messages.text, '[{"role":"system","content":"Greet {{name}}\\nkindly"}]');
   assert.is(llmConfig.text, JSON.stringify(promptFile.llmConfig));
+});
+
+test("the editor shows what a version declares, keeps it, and fills in its examples", async () => {
+  const declarations = {
+    name: { type: "text", example: "<Ada>", description: "Who is <i>greeted" },
+    history: { type: "messages", required: false, example: [{ role: "user", content: "Good day" }] },
+  };
+  const messages = [...promptFile.messages, { role: "placeholder", content: "{{history}}" }];
+  const { id } = await createPrompt(admin, workspaceId, toPrompt({ ...promptFile, messages, declarations }));
+  const path = `/prompts/${id}/edit`, page = await visitor.see(path);
+  assert.match(page, "Greet &lt;Ada&gt;");
+  assert.match(page, "Good day");
+  assert.match(await visitor.see(`/prompts/${id}`), /<code>history<\/code>.*messages.*No.*Good day/s);
+  assert.match(await visitor.see(`/prompts/${id}`), "Who is &lt;i&gt;greeted");
+  const form = draftForm("Greet {{name}}!", {
+    ...{ "role-1": "placeholder", "content-1": "{{history}}", "more-1": "" },
+    declarations: JSON.stringify(declarations, null, 2).replaceAll("\n", "\r\n"),
+  });
+  assert.is((await visitor.send(path, form)).status, 303);
+  const made = await call(getPrompt, admin, { id });
+  assert.equal([made.version, made.declarations?.text], [2, JSON.stringify(declarations)]);
+  const other = { ...form, declarations: '{"nam": {"type": "text"}}', do: "preview", latest: "2" };
+  const { text } = await visitor.send(path, other);
+  assert.match(text, "Not declared: <code>name</code>, <code>history</code>. Declared and not used: <code>nam</code>.");
+  for (
+    const [wrong, fault] of [
+      ['{"name": {"type": "date"}}', "Field declarations.name.type must be one of text, number, boolean, messages"],
+      ['{"name": 1}', "Field declarations.name must be an object"],
+      ["[", "Variables must be valid JSON"],
+    ] as const
+  ) {
+    assert.match((await visitor.send(path, { ...other, declarations: wrong })).text, fault);
+  }
 });
 
 test("before publishing, a form shows the difference, the variables that come and go, and the messages filled in", async () => {
@@ -122,6 +156,7 @@ test("a fault of JSON stands at its field with its line and column, and before t
     "more-1": "",
     llmConfig:
       "Model settings must be valid JSON: line 3, column 1: expected a name in double quotes, found }: remove the comma before it",
+    declarations: "",
   };
   for (const action of ["preview", "publish"]) {
     const { status, text } = await visitor.send(path, draftForm("", { ...faulty, do: action }));
@@ -197,7 +232,9 @@ const message = fc.record({
 function sendDraft(draft: ReturnType<typeof toDraft>): URLSearchParams {
   const form = new URLSearchParams();
   const crlf = (text: string) => text.replace(/\r\n?|\n/g, "\r\n");
-  for (const name of ["name", "title", "description", "note", "llmConfig"] as const) form.set(name, crlf(draft[name]));
+  for (const name of ["name", "title", "description", "note", "llmConfig", "declarations"] as const) {
+    form.set(name, crlf(draft[name]));
+  }
   for (const [index, { role, content, isJson, more }] of draft.messages.entries()) {
     form.set(`role-${index}`, role);
     form.set(`content-${index}`, crlf(content));
@@ -236,14 +273,12 @@ test("any draft that is accepted gives messages with the roles and the texts of 
 });
 
 test("any prompt comes back from its form as it was, to the byte", () => {
-  const property = fc.property(fc.array(message, { maxLength: 4 }), json, (messages, setting) => {
-    const before = toContent(toPrompt({ ...promptFile, messages, llmConfig: { setting } }));
+  const example = fc.oneof(fc.constant(undefined), fc.string({ unit: "grapheme" }));
+  const property = fc.property(fc.array(message, { maxLength: 4 }), json, example, (messages, setting, example) => {
+    const declarations = example === undefined ? undefined : { a: { type: "text", example } };
+    const before = toContent(toPrompt({ ...promptFile, messages, llmConfig: { setting }, declarations }));
     const after = keepUnchanged(contentOf(readDraft(sendDraft(toDraft(before)))), before);
-    assert.equal([after.messages.text, after.llmConfig.text, after.title], [
-      before.messages.text,
-      before.llmConfig.text,
-      before.title,
-    ]);
+    assert.equal(textsOf(after), textsOf(before));
   });
   fc.assert(property, { numRuns: 300 });
 });

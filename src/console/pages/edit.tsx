@@ -29,7 +29,7 @@ import { DraftForm } from "../parts/draft-form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { filledIn } from "../parts/preview.tsx";
-import { VariablesNotice } from "../parts/variables.tsx";
+import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
@@ -168,6 +168,7 @@ function previewOf(visit: Visit, base: Base, draft: Draft): Html {
           />
         </>
       )}
+      <DeclarationsNotice content={content} />
       <Section title="Preview">{filledIn(visit.form, content)}</Section>
     </>
   );

@@ -13,13 +13,14 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { Chip } from "./chips.tsx";
 import { Fact, Facts } from "./table.tsx";
+import { DeclarationsTable } from "./variables.tsx";
 
 /** How many characters a page shows of a text, or of all messages together. */
 export const mostCharacters = 65_536;
 const mostMessages = 100, mostVariables = 100;
 
 /** Messages and settings of a version as they are served. */
-export function contentView({ name, version, messages, llmConfig }: PromptVersion): Html {
+export function contentView({ name, version, messages, llmConfig, declarations }: PromptVersion): Html {
   const variables = variablesOf(messages), config = indent(llmConfig.text);
   const whole = (
     <>
@@ -43,6 +44,7 @@ export function contentView({ name, version, messages, llmConfig }: PromptVersio
           {leftOut(variables.length - mostVariables, "variables", whole)}
         </Fact>
       </Facts>
+      {declarations !== undefined && <DeclarationsTable declarations={declarations} />}
       <h3>Model settings</h3>
       <pre class="panel mono">{config.slice(0, mostCharacters)}</pre>
       {leftOut(config.length - mostCharacters, "characters", whole)}

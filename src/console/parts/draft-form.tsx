@@ -12,7 +12,7 @@ type Faults = ReadonlyMap<string, string>;
 type DraftFormProps = { draft: Draft; faults: Faults; isNew: boolean; latest: number | undefined };
 
 export function DraftForm({ draft, faults, isNew, latest }: DraftFormProps): Html {
-  const { messages, name, title, description, llmConfig, note } = draft;
+  const { messages, name, title, description, llmConfig, declarations, note } = draft;
   return (
     <form method="post" id="draft" class="stack wide" data-placeholder={placeholder.source}>
       <button name="do" value="preview" class="hide" tabindex="-1" aria-hidden="true">Preview</button>
@@ -49,6 +49,19 @@ export function DraftForm({ draft, faults, isNew, latest }: DraftFormProps): Htm
         fault={faults.get("llmConfig") ?? ""}
         hint="JSON, served as it is: provider, model, temperature and so on."
       />
+      <details open={declarations !== ""}>
+        <summary>Variables</summary>
+        <Area
+          label="Variables"
+          name="declarations"
+          value={declarations}
+          isCode
+          isLabelHidden
+          rows={rowsOf(declarations)}
+          fault={faults.get("declarations") ?? ""}
+          hint='JSON by name, such as {"shop": {"type": "text", "example": "Acme", "required": false}}. Types: text, number, boolean, messages.'
+        />
+      </details>
       <div class="publish">
         <Area label="Note" name="note" value={note} rows={1} placeholder="What changes, and why" isLabelHidden />
         <p class="actions">

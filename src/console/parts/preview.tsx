@@ -2,17 +2,32 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { readItems } from "../../common/json-text.ts";
+import { readItems, readMembers } from "../../common/json-text.ts";
+import { soleVariable } from "../../common/template.ts";
+import type { Declarations } from "../../management/declarations.ts";
 import { fillVariables, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
+import { readMessage } from "../conversation.ts";
 import { exact, Fragment, h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { Messages } from "./content.tsx";
 
-/** Each variable has a field for its example value, which belongs to the form of the draft. */
-export function filledIn(form: URLSearchParams, { messages }: Pick<PromptContent, "messages">): Html {
-  const variables = variablesOf(messages);
-  const valueOf = (name: string) => form.get(`value-${name}`) ?? "";
+/** The declared examples by name: texts, and lists of messages, each as its JSON text. */
+function examplesOf(declarations: Declarations | undefined) {
+  const texts = new Map<string, string>(), messages = new Map<string, string[]>();
+  for (const [name, declaration] of readMembers(declarations?.text ?? "{}")) {
+    const members = readMembers(declaration), example = members.get("example");
+    if (example === undefined) continue;
+    if (example.startsWith("[")) messages.set(name, readItems(example));
+    else texts.set(name, example.startsWith('"') ? JSON.parse(example) as string : example);
+  }
+  return { texts, messages };
+}
+
+/** Each variable has a field for its value, which belongs to the form of the draft, and begins with its example. */
+export function filledIn(form: URLSearchParams, { messages, declarations }: PromptContent): Html {
+  const variables = variablesOf(messages), examples = examplesOf(declarations);
+  const valueOf = (name: string) => form.get(`value-${name}`) ?? examples.texts.get(name) ?? "";
   const given = variables.filter((name) => valueOf(name) !== "").map((name) => [name, valueOf(name)]);
   const filled = fillVariables(messages, Object.fromEntries(given));
   return (
@@ -36,7 +51,11 @@ export function filledIn(form: URLSearchParams, { messages }: Pick<PromptContent
           <p></p>
         </>
       )}
-      <Messages texts={readItems(filled.messages.text)} />
+      <Messages
+        texts={readItems(filled.messages.text).flatMap((message) =>
+          examples.messages.get(soleVariable(readMessage(message).content) ?? "") ?? [message]
+        )}
+      />
     </>
   );
 }
