@@ -279,7 +279,7 @@ export async function createStage() {
         months.map(({ month, used }) => [month, used]),
       );
       for (const { month, used, reads } of months) {
-        const { days: _, keys: __, others: ___, ...usage } = taken(
+        const { days: _, keys: __, others: ___, lastCallAt: ____, ...usage } = taken(
           await world.manage("GET", `/workspaces/${id}/usage/${month}`),
         );
         const counts = { used, remaining: Math.max(0, limit - used), reads, submits: used - reads };
