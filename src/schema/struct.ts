@@ -227,10 +227,10 @@ export function mapOf<T>(
 export function shapedBy<T extends object>(
   member: string,
   shapes: Record<string, Struct<T, Schema>>,
-): Struct<T, typeof shapes> {
+): Struct<T> {
   const type = "an object";
   const { findFault } = metaOf(oneOf(...Object.keys(shapes)));
-  return create(type, shapes, {
+  return create<T, unknown>(type, shapes, {
     findFault(value) {
       if (!isObject(value)) return { path: [], value, type };
       const own = value[member];
