@@ -112,6 +112,7 @@ const withFiles = [
   "database/file-identity.ts",
   "database/file-log.ts",
   "database/file.ts",
+  "database/held-files.ts",
   "database/node-send.ts",
   "database/open-migrated.ts",
   "database/open.ts",

@@ -1,6 +1,7 @@
 // A forgotten or wrong base path makes every request a 404. The first one that shows it is a line of the log.
 import { withoutKeys } from "../common/errors.ts";
 import { consoleLog } from "../common/log.ts";
+import { statusOf } from "./respond.ts";
 import type { Service, ServiceSettings } from "./service.ts";
 
 /** A path that a service or its faces have, and what stands before it. */
@@ -42,7 +43,7 @@ export function warningOfBasePath(
   return async (request) => {
     const response = await fetch(request);
     try {
-      if (response.status === 404 && !hasWarned) warn(request.url);
+      if (response.status === statusOf.not_found && !hasWarned) warn(request.url);
     } catch {
       // The log may be an embedder's. If it throws, the client still gets the response.
     }

@@ -198,7 +198,9 @@ test("usage by month, by day, and by key and deployment matches the calls, whate
           const days = group(10).filter(([day]) => day.startsWith(month)).map(([day, own]) => ({ day, ...count(own) }));
           const resetTime = Date.UTC(year!, number!, 1) / 1000;
           const others = { reads: 0, submits: 0 };
-          assert.equal(usage, { month, limit, used, remaining: limit - used, reads, submits, resetTime, days, others });
+          const lastCallAt = Math.max(...inMonth.map(({ createdAt }) => createdAt));
+          const quota = { month, limit, used, remaining: limit - used, reads, submits, resetTime };
+          assert.equal(usage, { ...quota, lastCallAt, days, others });
           before.set(`/workspaces/${workspaceId}/usage/${month}`, told);
         }
       }
