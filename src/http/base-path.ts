@@ -51,6 +51,6 @@ export function warningOfBasePath(
   };
 }
 
-const maxShown = 200; // characters of a path
+const maxShown = 150; // characters of a path
 
 const outside = "Not found: the path is outside of the base path. Set basePath to what stands before /v1 in the path";

@@ -66,7 +66,7 @@ test("neither keys nor tokens in a path are logged, and a long path is cut", asy
   assert.is(await shownOf(`/a/${adminToken}/v1/prompts`), "/a/…/v1/prompts");
   assert.is(await shownOf(`/pl_${"x".repeat(50)}/v1/prompts`), "/pl_…/v1/prompts");
   assert.is(await shownOf(`/${"%22".repeat(32)}/v1/prompts`), "/…/v1/prompts");
-  assert.is(String(await shownOf("/a".repeat(5_000))).length, 200);
+  assert.is(String(await shownOf("/a".repeat(5_000))).length, 150);
 });
 
 test("a log that throws costs no response", async () => {
