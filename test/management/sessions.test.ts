@@ -101,7 +101,6 @@ test("one session is found in one request, however long ago it ended", async () 
   await moveCommits(world, (position, index) => position + 5_000_000 * index);
   const list = async (query: string) =>
     taken<{ items: Session[]; nextCursor: string | null }>(await world.manage("GET", `${pathOf(world)}${query}`));
-  assert.is((await list("?limit=5")).items.length, 1);
   const { items, nextCursor } = await list("?sessionId=old");
   assert.equal([items.map(({ sessionId, records }) => [sessionId, records]), nextCursor], [[["old", 1]], null]);
   assert.equal(await list("?sessionId=none"), { items: [], nextCursor: null });
