@@ -10,6 +10,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
 import { consolePagesWith } from "../src/console/face.ts";
+import { feedback } from "../src/http/feedback.ts";
 import { managementWith } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
 import type { BodyLimit, Context } from "../src/http/context.ts";
@@ -38,7 +39,7 @@ const patientManagement = managementWith({ adminToken }, () => createSlots(16, p
 });
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [patientManagement, openapi(), wholePages()];
+export const withManagement = [patientManagement, openapi(), wholePages(), feedback()];
 
 export const promptFile = {
   title: "Greeting",

@@ -197,6 +197,32 @@ export const actorGiven = () =>
   new Refusal("invalid", "actor is the name of the management token; remove it", "actor_given");
 export const tooManyFailures = () =>
   new Refusal("rate_limited", "Too many requests with invalid tokens: try again later", "too_many_failures");
+export const feedbackForbidden = () => new Refusal("forbidden", "This key may not give feedback", "feedback_forbidden");
+export const invalidFeedbackToken = () =>
+  new Refusal("unauthorized", "Invalid feedback token", "invalid_feedback_token");
+export const feedbackTokenExpired = () =>
+  new Refusal("unauthorized", "This feedback token has expired", "feedback_token_expired");
+/** `what` continues the sentence: `the record`. */
+export const feedbackTokenForOthers = (what: string) =>
+  new Refusal("forbidden", `This feedback token is not for ${what}`, "feedback_token_for_others");
+export const tooMuchFeedback = () =>
+  new Refusal("rate_limited", "The workspace gives too much feedback at once: try again later", "too_much_feedback");
+export const tooMuchWaits = () =>
+  new Refusal("rate_limited", "Too much feedback waits for records that have not arrived", "too_much_feedback");
+export const tooManySessions = (limit: number) =>
+  new Refusal("invalid", `At most ${limit} sessions in one request: name their records instead`);
+/** A name of feedback has other values, of the given kind. */
+export const feedbackKindDiffers = (name: string, kind: string) =>
+  conflict(`Feedback ${name} has values of the kind ${kind} in this workspace`, "feedback_kind_differs");
+export const feedbackUndeclared = (name: string) =>
+  new Refusal("invalid", `The workspace has declared which feedback it takes, and not ${name}`, "feedback_undeclared");
+/** `allowed` continues the sentence: `from 0 to 1`. */
+export const feedbackNotAllowed = (name: string, allowed: string) =>
+  new Refusal("invalid", `Feedback ${name} must be ${allowed}`, "feedback_not_allowed");
+/** `what` is what there would be too many of: `names of feedback on a record`. */
+export const feedbackFull = (limit: number, what: string) =>
+  conflict(`There may be at most ${limit} ${what}`, "feedback_full");
+
 export const invalidRevision = () => new Refusal("invalid", 'If-Match header must be an ETag such as "3"');
 export const noRevision = () => new Refusal("invalid", "If-Match header is only allowed when changing a deployment");
 /** Something outside the service failed. Operators read this message, clients never do. */

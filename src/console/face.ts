@@ -10,7 +10,7 @@ import type { Face } from "../http/face.ts";
 import { levelOf, setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
 import type { ManagementAccess, ManagementFace } from "../http/management-access.ts";
-import { decodePart } from "../http/management-input.ts";
+import { decodePart } from "../http/query.ts";
 import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";

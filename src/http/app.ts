@@ -49,8 +49,8 @@ export function createApp(
     router.all("/metrics", ({ request }) => requireBearer(request, metricsToken));
     addReads(router, { "/metrics": readMetrics });
   }
-  for (const { path } of faces) {
-    router.all(`${path}/*`, (ctx, context: Context) => context.faces.get(path)!(ctx, context));
+  for (const { path, routes = [`${path}/*`] } of faces) {
+    for (const route of routes) router.all(route, (ctx, context: Context) => context.faces.get(path)!(ctx, context));
   }
   return { base, route: routeOf(router), faces: new Map(faces.map((face) => [face.path, face.mount(base, faces)])) };
 }

@@ -14,8 +14,10 @@ export const consolePath = "/console";
 
 /** `Members` is what it adds to the service for the code that embeds it. */
 export type Face<Members extends object = object> = {
-  /** The path of all its routes, below the base path of the service: `/admin/v1`. */
+  /** The path of its routes, below the base path of the service: `/admin/v1`. */
   readonly path: string;
+  /** The patterns of its routes, if they are not all below its path. */
+  readonly routes?: readonly string[];
   /** How an embedder makes it: `management()`. */
   readonly name?: string;
   /** The name of another face that must be beside it. */

@@ -7,7 +7,7 @@ import { schemaOf } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { pathMembers } from "./management-openapi.ts";
-import { readQuery } from "./query.ts";
+import { decodePart, readQuery } from "./query.ts";
 
 /**
  * The input of an operation as the text of a JSON object. JSON that the client sent stays as written. `owner` is whose share
@@ -56,15 +56,6 @@ function toValue(struct: object, text: string): string | number | boolean {
   const { type } = schemaOf(struct);
   if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
-}
-
-/** Decodes a part of a path. A malformed encoding stays as it is. It matches no id. */
-export function decodePart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The revision that an entity tag names, or 0, which no deployment has, for a weak tag or one from elsewhere. */

@@ -4,8 +4,8 @@ import { describeRole } from "../management/operation.ts";
 import type { AnyOperation } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
-import { described, exactly, named, nounOf, refer, schemaOf } from "../schema/struct.ts";
-import * as v from "../management/values.ts";
+import { CodedError } from "../schema/serving.ts";
+import { exactly, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
 import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
@@ -17,14 +17,6 @@ export const adminPath = "/admin/v1";
 /** The names of the input members in an operation's path. */
 export const pathMembers = ({ path }: Pick<AnyOperation, "path">): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name!);
-
-const ManagementError = named(
-  "ManagementError",
-  exactly({
-    error: described(v.text, "What is wrong, for people"),
-    code: described(v.text, "What is wrong, for programs, such as deployment_not_found"),
-  }),
-);
 
 const refused = {
   invalid: {
@@ -71,13 +63,13 @@ const refused = {
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-const { responses, refusalsOf } = describeRefusals(refused, ManagementError, { prefix: "management_", hasCode: true });
+const { responses, refusalsOf } = describeRefusals(refused, CodedError, { prefix: "management_", hasCode: true });
 
 export const describeOperations = (groups: readonly Group[]): FaceDescription => ({
   tags: Object.fromEntries(groups.map(({ tag, about }) => [tag, about])),
   methods: groups.flatMap(({ tag, operations }) => operations.map((operation) => describeOperation(operation, tag))),
   structs: [
-    ManagementError,
+    CodedError,
     ...groups.flatMap(({ operations }) => operations.flatMap(({ input, output }) => [input, output])),
   ],
   responses,

@@ -1,4 +1,4 @@
-// Reads the query of a request.
+// Reads the query of a request, and the parts of its path.
 import { invalidDeployId } from "../common/errors.ts";
 import { isDeployId } from "../schema/values.ts";
 import type { DeploymentRef } from "../common/reference.ts";
@@ -20,4 +20,13 @@ export function readDeployId({ request, logContext }: RequestContext): Deploymen
   if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();
   setId(logContext, deployId);
   return deployId;
+}
+
+/** Decodes a part of a path. A malformed encoding stays as it is. It matches no id. */
+export function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -117,6 +117,12 @@ const error = described(v.text, "Why the request was refused, for people");
 
 export const ErrorResponse = named("ErrorResponse", exactly({ error }));
 
+/** What faces answer to a refused request. */
+export const CodedError = named(
+  "ManagementError",
+  exactly({ error, code: described(v.text, "Why, for programs, such as deployment_not_found") }),
+);
+
 export const RateLimitErrorResponse = named(
   "RateLimitErrorResponse",
   exactly({

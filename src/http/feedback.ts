@@ -1,0 +1,306 @@
+// Feedback from applications and browsers, a face: on one record, and on many at once. It costs no quota.
+import type { Clock } from "../common/domain.ts";
+import * as errors from "../common/errors.ts";
+import { readSlotId, sha256 } from "../common/ids.ts";
+import type { RecordId, WorkspaceId } from "../common/ids.ts";
+import type { Counter } from "../common/metrics.ts";
+import { createRate } from "../common/rate.ts";
+import type { Rate } from "../common/rate.ts";
+import { failureOf } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { feedbackLimits, giveFeedback } from "../ledger/feedback.ts";
+import type { FeedbackResult, RefusedFeedback, StoredFeedback } from "../ledger/feedback.ts";
+import type { NameRule, Piece, Target } from "../ledger/feedback-rows.ts";
+import { findLastOfSession } from "../ledger/feedback-sessions.ts";
+import { groupCommit } from "../ledger/group-commit.ts";
+import {
+  feedbackAuthor,
+  FeedbackBatch,
+  FeedbackItem,
+  feedbackName,
+  FeedbackRequest,
+  recordReference,
+  toKept,
+} from "../schema/feedback.ts";
+import { parse } from "../schema/parse.ts";
+import { check } from "../schema/struct.ts";
+import { readText } from "./body.ts";
+import type { Context, RequestContext } from "./context.ts";
+import type { Face, FaceHost } from "./face.ts";
+import { createBearers } from "./feedback-bearers.ts";
+import type { Bearer, Bearers } from "./feedback-bearers.ts";
+import { describeFeedback, feedbackPaths } from "./feedback-openapi.ts";
+import { decodePart, readQuery } from "./query.ts";
+import { noContent, ok, refuse, statusOf, toRefusal } from "./respond.ts";
+import type { Answer, HeaderValues } from "./respond.ts";
+import { allowOnly, createRouter } from "./router.ts";
+import { checkBeside, checkOptions } from "./settings.ts";
+import type { Checks } from "./settings.ts";
+
+/** `ratePerMinute` bounds how many pieces of feedback a workspace gives, in each process. Default: 60,000. */
+type FeedbackOptions = { ratePerMinute?: number | undefined };
+
+const checks: Checks = {
+  ratePerMinute: (value: unknown) =>
+    Number.isSafeInteger(value) && Number(value) >= 1 ? undefined : "must be a positive integer",
+};
+
+const name = "feedback()";
+const defaultRate = 60_000;
+const maxBodyBytes = 65_536; // of feedback on one record
+const maxSessions = 20; // in one request, since each is searched for
+
+/** What the face has for one service. */
+type State = {
+  database: Database;
+  clock: Clock;
+  give(piece: Piece): Promise<FeedbackResult>;
+  rate: Rate;
+  bearers: Bearers;
+  count: Counter;
+};
+
+/**
+ * Feedback on records, under the API keys of applications and under tokens that they make for browsers.
+ *
+ * @example
+ * const service = createService({ database: "file:ledger.db", faces: [feedback()] });
+ */
+export function feedback(options: FeedbackOptions = {}): Face & { readonly name: "feedback()" } {
+  checkOptions("feedback", options, checks);
+  const { ratePerMinute = defaultRate } = options;
+  return {
+    path: feedbackPaths.many,
+    routes: Object.values(feedbackPaths),
+    name,
+    secrets: [],
+    mount(basePath, faces) {
+      checkBeside({ name }, faces);
+      const router = createRouter(basePath);
+      router
+        .options(feedbackPaths.one, preflight)
+        .put(feedbackPaths.one, giveOne)
+        .delete(feedbackPaths.one, withdrawOne)
+        .all(feedbackPaths.one, allowOnly("PUT, DELETE", true))
+        .post(feedbackPaths.many, giveMany)
+        .all(feedbackPaths.many, allowOnly("POST", true));
+      return (host) => {
+        const state = openState(host, ratePerMinute);
+        return async (ctx, context) => {
+          const answer = await router.fetch(ctx, context, state).catch((error: unknown) => {
+            if (error instanceof errors.Refusal) return refuse(error, retryHeaders(error), true);
+            throw error;
+          });
+          if (answer !== undefined) Object.assign(answer.headers, anyOrigin);
+          return answer;
+        };
+      };
+    },
+    describe: describeFeedback,
+  };
+}
+
+function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number): State {
+  const countExpired = metrics.counter(
+    "promptledger_feedback_expired_total",
+    "Pieces of feedback that were dropped because no record came for them",
+  );
+  const { submit: give } = groupCommit<Piece, FeedbackResult, { now: number }>({
+    begin: () => ({ now: clock() }),
+    async decide(pieces, { now }) {
+      const { results, expired } = await giveFeedback(database, pieces, now);
+      for (let count = 0; count < expired; count++) countExpired();
+      return new Map(pieces.map((piece, index) => [piece, results[index]!]));
+    },
+    failureOf,
+    sizeOf: ({ comment, value }) => comment.length + String(value).length,
+    ownerOf: ({ giver }) => "keyHash" in giver ? giver.keyHash : giver.workspaceId,
+    conflictKey: ({ giver, target, name, author }) => JSON.stringify([giver, target, name, author]),
+    isGone: () => false,
+    isReadOnly: () => false,
+  }, { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 });
+  return {
+    database,
+    clock,
+    give,
+    rate: createRate(ratePerMinute, clock),
+    bearers: createBearers(database, clock),
+    count: metrics.counter(
+      "promptledger_feedback_total",
+      "Pieces of feedback: stored, waiting for their record, unchanged, withdrawn or refused",
+      ["outcome"],
+      ["stored", "waiting", "unchanged", "withdrawn", "refused"],
+    ),
+  };
+}
+
+// A token is no cookie: a page that has none cannot use a browser's.
+const anyOrigin: HeaderValues = { "Access-Control-Allow-Origin": "*" };
+
+// deno-lint-ignore require-await -- a handler returns a promise
+async function preflight(): Promise<Answer> {
+  return noContent({
+    "Access-Control-Allow-Methods": "PUT, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Max-Age": "7200",
+  });
+}
+
+const retryHeaders = ({ kind }: errors.Refusal): HeaderValues => kind === "rate_limited" ? { "Retry-After": "60" } : {};
+
+async function giveOne(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
+  const bearer = await state.bearers.authenticate(ctx, context);
+  const { record, name } = readTarget(ctx, bearer);
+  const { bodyLimit } = context;
+  const bounded = { ...context, bodyLimit: { ...bodyLimit, bytes: Math.min(bodyLimit.bytes, maxBodyBytes) } };
+  const { value } = parse(FeedbackRequest, await readText(ctx, bounded, bearer.workspaceId));
+  return await answerOne(state, bearer, { record, name, ...value });
+}
+
+async function withdrawOne(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
+  const bearer = await state.bearers.authenticate(ctx, context);
+  const { record, name } = readTarget(ctx, bearer);
+  const author = readQuery(ctx.request).get("author") ?? undefined;
+  if (author !== undefined) check(feedbackAuthor, author, "Parameter author");
+  return await answerOne(state, bearer, { record, name, author, value: null });
+}
+
+/** The record and the name in the path, which a token for feedback must permit. */
+function readTarget({ params }: RequestContext, { grant }: Bearer): { record: string; name: string } {
+  const record = check(recordReference, decodePart(params.id!), "The record in the path");
+  const name = check(feedbackName, decodePart(params.name!), "The name in the path");
+  if (grant !== undefined && record !== grant.record) throw errors.feedbackTokenForOthers("this record");
+  if (grant !== undefined && !grant.names.includes(name)) throw errors.feedbackTokenForOthers("this name");
+  return { record, name };
+}
+
+async function answerOne(state: State, bearer: Bearer, item: FeedbackItem): Promise<Answer> {
+  takeRate(state, bearer, 1);
+  const piece = await toPiece(state, bearer, item);
+  const { recordId, isChanged, givenAt } = await give(state, piece);
+  const { name, author } = piece;
+  return ok({ recordId, name, author, isChanged, givenAt }, {});
+}
+
+async function giveMany(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
+  const bearer = await state.bearers.authenticate(ctx, context);
+  if (bearer.grant !== undefined) throw errors.feedbackTokenForOthers("many records");
+  const { feedback: items } = parse(FeedbackBatch, await readText(ctx, context, bearer.workspaceId)).value;
+  takeRate(state, bearer, items.length);
+  const sessions = new Set<string>();
+  const results = await Promise.all(items.map(async (item) => {
+    try {
+      const checked = check(FeedbackItem, item);
+      if (checked.record === undefined && sessions.add(sessionOf(checked)).size > maxSessions) {
+        throw errors.tooManySessions(maxSessions);
+      }
+      return await give(state, await toPiece(state, bearer, checked));
+    } catch (error) {
+      if (failureOf(error) === undefined && !(error instanceof errors.Refusal)) throw error;
+      ctx.logContext.failure ??= error instanceof errors.Refusal ? undefined : error;
+      return toRefusal(error);
+    }
+  }));
+  const failed = results.find((result) => result instanceof errors.Refusal && unstored.has(result.kind));
+  if (failed !== undefined && results.every((result) => result instanceof errors.Refusal)) throw failed;
+  return ok({ results: results.map(toResult) }, {});
+}
+
+/** Refusals that say nothing about the feedback itself. If there is nothing else, the request fails as a whole. */
+const unstored = new Set<errors.ErrorKind>(["internal", "overloaded", "unavailable"]);
+
+const sessionOf = ({ sessionId, deployId }: FeedbackItem): string => JSON.stringify([deployId, sessionId]);
+
+const toResult = (result: StoredFeedback | errors.Refusal) =>
+  result instanceof errors.Refusal
+    ? { status: statusOf[result.kind], error: result.message, code: result.code }
+    : { status: statusOf.ok, recordId: result.recordId, isChanged: result.isChanged };
+
+function takeRate({ rate }: State, { workspaceId }: Bearer, count: number): void {
+  if (!rate.take(workspaceId, count)) throw errors.tooMuchFeedback();
+}
+
+/** Feedback as it is stored. An item about a session is about its newest record. */
+async function toPiece(
+  { database }: State,
+  { keyHash, workspaceId, grant }: Bearer,
+  { record, sessionId, deployId, name, value, comment = "", author, source = "user" }: FeedbackItem,
+): Promise<Piece> {
+  if (grant !== undefined && author !== undefined && author !== grant.author) {
+    throw errors.feedbackTokenForOthers("this author");
+  }
+  return {
+    giver: { keyHash },
+    target: record === undefined
+      ? await findSession(database, workspaceId, deployId!, sessionId!)
+      : await targetOf(record),
+    name,
+    author: (grant?.author ?? author ?? "").toWellFormed(),
+    value: value === null ? undefined : toKept(value),
+    comment: comment.toWellFormed(),
+    // A page in a browser speaks for its user.
+    source: grant === undefined ? source : "user",
+  };
+}
+
+const targetOf = async (record: string): Promise<Target> =>
+  readSlotId("diag", record) === undefined ? { recordKey: await sha256(record) } : { recordId: record as RecordId };
+
+async function findSession(
+  database: Database,
+  workspaceId: WorkspaceId,
+  deployId: string,
+  sessionId: string,
+): Promise<Target> {
+  const position = await findLastOfSession(database, workspaceId, deployId, sessionId);
+  if (position === undefined) throw errors.notFound("Record", `of session ${sessionId}`);
+  return { position };
+}
+
+/** Gives a piece. Refuses what was not stored. */
+async function give({ give, count }: State, piece: Piece): Promise<StoredFeedback> {
+  const result = await give(piece);
+  if (result.refusal !== undefined) {
+    count("refused");
+    throw toFeedbackRefusal(result, piece);
+  }
+  const { isChanged, recordId } = result;
+  count(!isChanged ? "unchanged" : piece.value === undefined ? "withdrawn" : recordId === null ? "waiting" : "stored");
+  return result;
+}
+
+/** Says why feedback was not stored. */
+export function toFeedbackRefusal({ refusal, rule }: RefusedFeedback, { target, name }: Piece): errors.Refusal {
+  switch (refusal) {
+    case "key_invalid":
+      return errors.invalidApiKey();
+    case "feedback_forbidden":
+      return errors.feedbackForbidden();
+    case "record_not_found":
+      return errors.notFound("Record", "recordId" in target ? target.recordId : "of that session");
+    case "kind_mismatch":
+      return errors.feedbackKindDiffers(name, rule!.kind);
+    case "name_undeclared":
+      return errors.feedbackUndeclared(name);
+    case "value_undeclared":
+      return errors.feedbackNotAllowed(name, describeAllowed(rule!));
+    case "too_many_names":
+      return errors.feedbackFull(feedbackLimits.names, "names of feedback on a record");
+    case "too_many_names_of_workspace":
+      return errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace");
+    case "too_many_authors":
+      return errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record");
+    case "too_many_waiting":
+      return errors.tooMuchWaits();
+  }
+}
+
+/** What a declared name allows, as the end of a sentence. */
+const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>
+  labels !== null
+    ? `one of ${labels.join(", ")}`
+    : minimum === null
+    ? `at most ${maximum}`
+    : maximum === null
+    ? `at least ${minimum}`
+    : `from ${minimum} to ${maximum}`;

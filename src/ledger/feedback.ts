@@ -1,0 +1,140 @@
+// Feedback on records: what may be given, and what becomes of it. Together with the triggers of sql/024-create-feedback.sql,
+// this file and feedback-rows.ts alone write its tables.
+import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { kindOf } from "../schema/feedback.ts";
+import type { FeedbackValue } from "../schema/feedback.ts";
+import { maxWaiting, readStates, toStored, writeChanges } from "./feedback-rows.ts";
+import type { Change, NameRule, Piece, State } from "./feedback-rows.ts";
+
+/** Why feedback was refused. Nothing of it is stored. */
+export type FeedbackRefusal =
+  | "key_invalid"
+  | "feedback_forbidden"
+  | "record_not_found"
+  | "kind_mismatch"
+  | "name_undeclared"
+  | "value_undeclared"
+  | "too_many_names"
+  | "too_many_names_of_workspace"
+  | "too_many_authors"
+  | "too_many_waiting";
+
+/** `rule` is what the workspace has settled about the name. */
+export type RefusedFeedback = { refusal: FeedbackRefusal; rule: NameRule | undefined };
+
+/** `recordId` is null while the feedback waits for its record. `isChanged` says whether anything was written. */
+export type StoredFeedback = {
+  refusal?: undefined;
+  workspaceId: WorkspaceId;
+  deployId: DeploymentId | null;
+  recordId: RecordId | null;
+  givenAt: number;
+  isChanged: boolean;
+};
+export type FeedbackResult = RefusedFeedback | StoredFeedback;
+
+/** How many there may be: names on a record, authors of a name on a record, and names in a workspace. */
+export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 };
+const maxAttempts = 10;
+
+/**
+ * Gives and withdraws feedback. No two pieces may have the same record, name and author. A piece that something else changed
+ * meanwhile is decided again. `expired` is how many pieces were dropped because no record came for them.
+ */
+export async function giveFeedback(
+  database: Database,
+  pieces: Piece[],
+  now: number,
+): Promise<{ results: FeedbackResult[]; expired: number }> {
+  const results: FeedbackResult[] = [];
+  let left = [...pieces.keys()], expired = 0;
+  for (let attempt = 1; left.length > 0; attempt++) {
+    if (attempt > maxAttempts) throw new Error("Others changed the same feedback too often");
+    const states = await readStates(database, left.map((index) => pieces[index]!), now);
+    const changed: { index: number; change: Change }[] = [];
+    const added = createAdded();
+    for (const [nth, index] of left.entries()) {
+      const { result, change } = decide(pieces[index]!, added.to(states[nth]!, pieces[index]!), now);
+      if (change !== undefined) added.add(states[nth]!, change);
+      results[index] = result;
+      if (change !== undefined) changed.push({ index, change });
+    }
+    const written = await writeChanges(database, changed.map(({ change }) => change), now);
+    left = written.overtaken.map((nth) => changed[nth]!.index);
+    expired += written.expired;
+  }
+  return { results, expired };
+}
+
+/** Counts what pieces that are decided together add, since none of them was there when the others were read. */
+function createAdded() {
+  const counts = new Map<string, number>();
+  const get = (...parts: unknown[]) => counts.get(JSON.stringify(parts)) ?? 0;
+  const increase = (...parts: unknown[]) => counts.set(JSON.stringify(parts), get(...parts) + 1);
+  return {
+    to(state: State, { name, target }: Piece): State {
+      const { workspaceId, position } = state;
+      const record = position ?? ("recordKey" in target ? target.recordKey : null);
+      return {
+        ...state,
+        authors: state.authors + get("author", record, name),
+        names: state.names + get("name", record),
+        namesOfWorkspace: state.namesOfWorkspace + get("workspace", workspaceId),
+        waiting: state.waiting + get("waiting", workspaceId),
+      };
+    },
+    add({ workspaceId, rule, current, authors }: State, { position, recordKey, name, given }: Change): void {
+      if (given === undefined || current !== undefined) return;
+      const record = position ?? recordKey;
+      if (authors === 0 && get("author", record, name) === 0) increase("name", record);
+      increase("author", record, name);
+      if (rule === undefined && get("new", workspaceId, name) === 0) increase("workspace", workspaceId);
+      increase("new", workspaceId, name);
+      if (position === null) increase("waiting", workspaceId);
+    },
+  };
+}
+
+/** What a piece comes to, and what to write for it. */
+function decide(piece: Piece, state: State, now: number): { result: FeedbackResult; change?: Change } {
+  const { name, author, value, comment, source } = piece;
+  const { workspaceId, position, current, rule, recordId, deployId, onlyDeployId } = state;
+  const refusal = refusalOf(piece, state);
+  if (refusal !== undefined || workspaceId === null) return { result: { refusal: refusal ?? "key_invalid", rule } };
+  const isChanged = value === undefined ? current !== undefined : !isSame(current, piece);
+  const givenAt = value === undefined || !isChanged ? current?.givenAt ?? now : now;
+  const result = { workspaceId, deployId, recordId, givenAt, isChanged };
+  if (!isChanged) return { result };
+  const recordKey = "recordKey" in piece.target && position === null ? piece.target.recordKey : null;
+  const given = value === undefined ? undefined : { value: toStored(value), kind: kindOf(value), comment, source };
+  const change = { change: state.lastChange + 1, seen: current?.change ?? 0, given };
+  return { result, change: { workspaceId, name, author, position, recordKey, onlyDeployId, ...change } };
+}
+
+function refusalOf({ target, value }: Piece, state: State): FeedbackRefusal | undefined {
+  const { workspaceId, position, current, rule } = state;
+  if (workspaceId === null) return "key_invalid";
+  if (state.isForbidden) return "feedback_forbidden";
+  if (position === null ? !("recordKey" in target) : !state.isOwn) return "record_not_found";
+  if (value === undefined) return undefined;
+  if (state.hasDeclared && !rule?.isDeclared) return "name_undeclared";
+  if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
+  if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
+  if (current !== undefined) return undefined;
+  if (position === null && state.waiting >= maxWaiting) return "too_many_waiting";
+  if (state.authors >= feedbackLimits.authors) return "too_many_authors";
+  if (state.authors === 0 && state.names >= feedbackLimits.names) return "too_many_names";
+  const isFull = rule === undefined && state.namesOfWorkspace >= feedbackLimits.namesOfWorkspace;
+  return isFull ? "too_many_names_of_workspace" : undefined;
+}
+
+const isSame = (current: State["current"], { value, comment, source }: Piece): boolean =>
+  current !== undefined && current.value === toStored(value!) && current.comment === comment &&
+  current.source === source;
+
+/** Whether the declaration of a name allows a value of its kind. */
+function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue): boolean {
+  if (typeof value === "string") return labels === null || labels.includes(value);
+  return typeof value === "boolean" || value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity);
+}

@@ -1,0 +1,164 @@
+// What feedback on a record is, and the bodies in which it is given.
+import type { DeploymentRef } from "../common/reference.ts";
+import {
+  described,
+  exactly,
+  isObject,
+  listOf,
+  named,
+  nullable,
+  oneOf,
+  optional,
+  predicate,
+  refer,
+  refined,
+} from "./struct.ts";
+import type { Infer } from "./struct.ts";
+import { clientName, deployId, isTrue, positive, text, timestamp } from "./values.ts";
+
+export const feedbackSources = ["user", "reviewer", "program"] as const;
+export type FeedbackSource = (typeof feedbackSources)[number];
+
+export const feedbackKinds = ["number", "boolean", "label"] as const;
+export type FeedbackKind = (typeof feedbackKinds)[number];
+export type FeedbackValue = number | boolean | string;
+
+export const kindOf = (value: FeedbackValue): FeedbackKind =>
+  typeof value === "string" ? "label" : typeof value as "number" | "boolean";
+
+const namePattern = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$";
+export const feedbackName = predicate<string>(
+  "a name of 1 to 64 letters, digits, _, . and -, which begins with a letter or a digit",
+  (value) => typeof value === "string" && new RegExp(namePattern).test(value),
+  { type: "string", pattern: namePattern, examples: ["thumb"] },
+);
+
+const maxNumber = 1e15;
+const maxLabelLength = 200; // characters
+
+// What SQLite, JavaScript and JSON agree on: 15 digits, and nothing smaller than can be one of them beside the largest number.
+const isFitting = (value: unknown): boolean =>
+  typeof value === "boolean" ||
+  typeof value === "number" && Math.abs(value) <= maxNumber ||
+  typeof value === "string" && isPlain(value) && value !== "" && [...value].length <= maxLabelLength;
+
+/** Texts that people write on one line. */
+const isPlain = (value: string): boolean => !/\p{Cc}/u.test(value);
+
+/** A value as it is kept: of a number 15 significant digits. */
+export function toKept(value: FeedbackValue): FeedbackValue {
+  if (typeof value !== "number") return typeof value === "string" ? value.toWellFormed() : value;
+  const kept = Number(value.toPrecision(15));
+  return Math.abs(kept) < 1 / maxNumber ? 0 : kept;
+}
+
+export const feedbackValue = predicate<FeedbackValue>(
+  `true, false, a number from -${maxNumber} to ${maxNumber}, or a label of 1 to ${maxLabelLength} characters`,
+  isFitting,
+  {
+    anyOf: [
+      { type: "boolean" },
+      { type: "number", minimum: -maxNumber, maximum: maxNumber },
+      { type: "string", minLength: 1, maxLength: maxLabelLength },
+    ],
+    description: "A number keeps 15 significant digits",
+  },
+);
+
+const maxCommentBytes = 8_192;
+export const feedbackComment = predicate<string>(
+  `at most ${maxCommentBytes} bytes without NUL characters`,
+  (value) =>
+    typeof value === "string" && !value.includes("\0") && new TextEncoder().encode(value).length <= maxCommentBytes,
+  { type: "string", maxLength: maxCommentBytes, pattern: "^[^\\u0000]*$" },
+);
+
+const maxAuthorLength = 128; // characters
+export const feedbackAuthor = predicate<string>(
+  `at most ${maxAuthorLength} characters without control characters`,
+  (value) => typeof value === "string" && isPlain(value) && [...value].length <= maxAuthorLength,
+  { type: "string", maxLength: maxAuthorLength, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
+);
+
+const opinion = {
+  value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
+  comment: optional(described(feedbackComment, "The reason, in words")),
+  author: optional(
+    described(
+      feedbackAuthor,
+      "The application's own name for whoever gives it. Default: empty, one voice for the record",
+    ),
+  ),
+  source: optional(described(oneOf(...feedbackSources), "Who gives it", { default: "user" })),
+};
+
+/** The body of `PUT /v1/diagnosis/{id}/feedback/{name}`. */
+export const FeedbackRequest = named("FeedbackRequest", exactly(opinion));
+export type FeedbackRequest = Infer<typeof FeedbackRequest>;
+
+/** What names a record: its id, or the idempotency key that it is sent under. */
+export const recordReference = predicate<string>(
+  "the id of a record, or its Idempotency-Key of 1 to 255 printable ASCII characters",
+  (value) => typeof value === "string" && /^[ -~]{1,255}$/.test(value),
+  { type: "string", pattern: "^[ -~]{1,255}$" },
+);
+
+export const FeedbackItem = named(
+  "FeedbackItem",
+  refined(
+    exactly({
+      ...opinion,
+      record: optional(described(recordReference, "The record's id, or the Idempotency-Key that it is sent under")),
+      sessionId: optional(described(clientName, "In place of a record: the newest one of this session in `deployId`")),
+      deployId: optional(described(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT")),
+      name: described(feedbackName, "What is judged"),
+      value: described(nullable(feedbackValue), "As for a single record. Null withdraws what was given"),
+    }),
+    ({ record, sessionId, deployId }) =>
+      record === undefined
+        ? sessionId !== undefined && deployId !== undefined
+        : sessionId === undefined && deployId === undefined,
+    "about a record, or about a session with its deployId",
+    {},
+  ),
+);
+export type FeedbackItem = Infer<typeof FeedbackItem> & { deployId?: DeploymentRef | undefined };
+
+export const maxFeedbackItems = 500;
+
+/** The body of `POST /v1/feedback`. */
+export const FeedbackBatch = named(
+  "FeedbackBatch",
+  exactly({
+    feedback: predicate<object[]>(
+      `an array of 1 to ${maxFeedbackItems} objects`,
+      (value) => Array.isArray(value) && value.length >= 1 && value.length <= maxFeedbackItems && value.every(isObject),
+      { type: "array", minItems: 1, maxItems: maxFeedbackItems, items: refer(FeedbackItem) },
+    ),
+  }),
+);
+
+/** What became of a piece of feedback. */
+export const FeedbackAnswer = named(
+  "FeedbackAnswer",
+  exactly({
+    recordId: described(nullable(text), "The record, or null while the feedback waits for it"),
+    name: feedbackName,
+    author: text,
+    isChanged: described(isTrue, "Whether anything was written: the same again is not"),
+    givenAt: described(timestamp, "When it was given, in Unix milliseconds"),
+  }),
+);
+
+export const FeedbackResults = named(
+  "FeedbackResults",
+  exactly({
+    results: listOf(exactly({
+      status: described(positive, "The status that a single request would get"),
+      recordId: optional(described(nullable(text), "The record, or null while the feedback waits for it")),
+      isChanged: optional(described(isTrue, "Whether anything was written")),
+      error: optional(described(text, "Why it was refused, for people")),
+      code: optional(described(text, "Why it was refused, for programs")),
+    })),
+  }),
+);

@@ -1,0 +1,344 @@
+// Feedback on records.
+// Runs on every runtime.
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
+import { hashApiKey } from "../../src/common/ids.ts";
+import { bearer, createTenant, createWorld, goodBody, noon } from "../helpers.ts";
+import type { Answer, World } from "../helpers.ts";
+
+const test = suite("feedback");
+
+const day = 86_400_000; // ms
+
+/** Gives feedback on a record, under the world's key unless another bearer is given. */
+const give = (world: World, id: string, name: string, body: unknown, key = world.key): Promise<Answer> =>
+  world.send(`/v1/diagnosis/${encodeURIComponent(id)}/feedback/${name}`, {
+    method: "PUT",
+    headers: bearer(key),
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+const withdraw = (world: World, id: string, name: string, author?: string): Promise<Answer> =>
+  world.send(`/v1/diagnosis/${id}/feedback/${name}${author === undefined ? "" : `?author=${author}`}`, {
+    method: "DELETE",
+  });
+
+const giveMany = (world: World, feedback: unknown[]): Promise<Answer> =>
+  world.send("/v1/feedback", { method: "POST", body: JSON.stringify({ feedback }) });
+
+const record = async (world: World, body: object = goodBody, headers = {}): Promise<string> => {
+  const answer = await world.submit(body, world.deployId, world.key, headers);
+  assert.is(answer.status, 201);
+  return (answer.json as { id: string }).id;
+};
+
+/** All feedback that is stored, as rows. */
+const stored = async (world: World, table = "feedback") =>
+  (await world.database.read({ sql: `select name, author, value, comment, source, given_at from ${table}` }))
+    .map(({ name, author, value, comment, source, given_at }) => ({ name, author, value, comment, source, given_at }));
+
+const thumb = (value: unknown, more = {}) => ({
+  ...{ name: "thumb", author: "", value, comment: "", source: "user", given_at: noon },
+  ...more,
+});
+
+test("feedback on a record is stored", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const answer = await give(world, id, "thumb", { value: true, comment: "It knew" });
+  assert.is(answer.status, 200, answer.text);
+  assert.equal(answer.json, { recordId: id, name: "thumb", author: "", isChanged: true, givenAt: noon });
+  assert.equal(await stored(world), [thumb(1, { comment: "It knew" })]);
+});
+
+test("it costs no quota and is no call", async () => {
+  const world = await createWorld({ monthlyLimit: 1 });
+  const id = await record(world);
+  assert.is((await give(world, id, "thumb", { value: false })).status, 200);
+  const usage = await world.send("/v1/usage");
+  assert.is((usage.json as { used: number }).used, 1);
+});
+
+test("the same again writes nothing, another value replaces it, and the earlier one stays in its history", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await give(world, id, "thumb", { value: true });
+  world.now += 1000;
+  const again = await give(world, id, "thumb", { value: true });
+  assert.equal(again.json, { recordId: id, name: "thumb", author: "", isChanged: false, givenAt: noon });
+  assert.is((await give(world, id, "thumb", { value: false })).status, 200);
+  assert.equal(await stored(world), [thumb(0, { given_at: noon + 1000 })]);
+  assert.equal(await stored(world, "earlier_feedback"), [thumb(1)]);
+});
+
+test("what is withdrawn can be given again", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await give(world, id, "thumb", { value: true });
+  assert.is(((await withdraw(world, id, "thumb")).json as { isChanged: boolean }).isChanged, true);
+  assert.equal(await stored(world), []);
+  assert.is(((await withdraw(world, id, "thumb")).json as { isChanged: boolean }).isChanged, false);
+  await give(world, id, "thumb", { value: true });
+  await give(world, id, "thumb", { value: false });
+  assert.equal(await stored(world), [thumb(0)]);
+  assert.equal(await stored(world, "earlier_feedback"), [thumb(1), thumb(1)]);
+});
+
+test("each author has a voice of its own", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await give(world, id, "thumb", { value: true, author: "ann" });
+  await give(world, id, "thumb", { value: false, author: "bob", source: "reviewer" });
+  assert.equal(await stored(world), [
+    thumb(1, { author: "ann" }),
+    thumb(0, { author: "bob", source: "reviewer" }),
+  ]);
+  await withdraw(world, id, "thumb", "ann");
+  assert.equal(await stored(world), [thumb(0, { author: "bob", source: "reviewer" })]);
+});
+
+test("a name has values of one kind in a workspace", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await give(world, id, "thumb", { value: true });
+  for (const value of [1, "good"]) {
+    const answer = await give(world, id, "thumb", { value });
+    assert.is(answer.status, 409);
+    assert.equal(answer.json, {
+      error: "Feedback thumb has values of the kind boolean in this workspace",
+      code: "feedback_kind_differs",
+    });
+  }
+  const other = await createTenant(world.admin, 100, "Other");
+  const theirs = await world.submit(goodBody, other.deployId, other.key);
+  const answer = await give(world, (theirs.json as { id: string }).id, "thumb", { value: 1 }, other.key);
+  assert.is(answer.status, 200);
+});
+
+test("feedback that comes before its record waits for it, under its idempotency key", async () => {
+  const world = await createWorld();
+  const answer = await give(world, "order 4711/é".replace("é", "e"), "thumb", { value: true });
+  assert.equal(answer.json, { recordId: null, name: "thumb", author: "", isChanged: true, givenAt: noon });
+  assert.equal(await stored(world), []);
+  assert.is(
+    ((await give(world, "order 4711/e", "thumb", { value: true })).json as { isChanged: boolean }).isChanged,
+    false,
+  );
+  await give(world, "order 4711/e", "thumb", { value: false });
+  await give(world, "order 4711/e", "score", { value: 0.5 });
+  await withdraw(world, encodeURIComponent("order 4711/e"), "score");
+  world.now += day;
+  const id = await record(world, goodBody, { "Idempotency-Key": "order 4711/e" });
+  assert.equal(await stored(world), [thumb(0)]);
+  assert.equal(await stored(world, "waiting_feedback"), []);
+  const later = await give(world, "order 4711/e", "thumb", { value: true });
+  assert.is((later.json as { recordId: string }).recordId, id);
+});
+
+test("feedback waits for two days", async () => {
+  const world = await createWorld();
+  await give(world, "never", "thumb", { value: true });
+  world.now += 2 * day + 1;
+  await give(world, await record(world), "thumb", { value: true });
+  assert.equal(await stored(world, "waiting_feedback"), []);
+});
+
+test("feedback goes with its record", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  await give(world, id, "thumb", { value: true });
+  await give(world, id, "thumb", { value: false });
+  await world.manage("DELETE", `/diagnoses/${id}`);
+  assert.equal(await stored(world), []);
+  assert.equal(await stored(world, "earlier_feedback"), []);
+  const answer = await give(world, id, "thumb", { value: true });
+  assert.is(answer.status, 404);
+});
+
+test("the record of another workspace looks like none", async () => {
+  const world = await createWorld();
+  const other = await createTenant(world.admin, 100, "Other");
+  const id = await record(world);
+  const unknown = id.replace(/..$/, "7f");
+  for (const target of [id, unknown]) {
+    const answer = await give(world, target, "thumb", { value: true }, other.key);
+    assert.is(answer.status, 404);
+    assert.equal(answer.json, { error: `Record ${target} not found`, code: "diagnosis_not_found" });
+  }
+  assert.equal(await stored(world), []);
+});
+
+test("a batch gives, replaces and withdraws in order, and refuses each piece alone", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const answer = await giveMany(world, [
+    { record: id, name: "thumb", value: true },
+    { record: id, name: "thumb", value: false, comment: "no" },
+    { record: id, name: "score", value: 0.25, source: "program", author: "judge" },
+    { record: id, name: "gone", value: "x" },
+    { record: id, name: "gone", value: null },
+    { record: "later", name: "thumb", value: true },
+    { sessionId: "session-1", deployId: "greeting@production", name: "tone", value: "kind" },
+    { sessionId: "session-2", deployId: "greeting@production", name: "tone", value: "kind" },
+    { record: id, sessionId: "session-1", name: "thumb", value: true },
+    { name: "thumb", value: true },
+    { record: id, name: "thumb", value: "good" },
+    { record: id, name: "thumb" },
+  ]);
+  assert.is(answer.status, 200, answer.text);
+  const { results } = answer.json as { results: { status: number }[] };
+  assert.equal(results.map(({ status }) => status), [200, 200, 200, 200, 200, 200, 200, 404, 400, 400, 409, 400]);
+  assert.equal(await stored(world), [
+    thumb(0.25, { name: "score", author: "judge", source: "program" }),
+    thumb(0, { comment: "no" }),
+    thumb("kind", { name: "tone" }),
+  ]);
+});
+
+test("the newest record of a session is judged", async () => {
+  const world = await createWorld();
+  await record(world);
+  const id = await record(world);
+  await record(world, { ...goodBody, sessionId: "another" });
+  const answer = await giveMany(world, [{
+    sessionId: "session-1",
+    deployId: world.deployId,
+    name: "thumb",
+    value: true,
+  }]);
+  assert.equal(answer.json, { results: [{ status: 200, recordId: id, isChanged: true }] });
+});
+
+const token = async (world: World, grant: object = {}) =>
+  await makeFeedbackToken(await hashApiKey(world.key), {
+    ...{ record: "order-1", names: ["thumb"], author: "ann", expires: noon / 1000 + 60 },
+    ...grant,
+  });
+
+test("a token gives feedback on its record and its names, for its author, until it expires", async () => {
+  const world = await createWorld();
+  const id = await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  const plf = await token(world);
+  const answer = await give(world, "order-1", "thumb", { value: true, source: "reviewer" }, plf);
+  assert.is(answer.status, 200, answer.text);
+  assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
+  assert.equal(await stored(world), [thumb(1, { author: "ann" })]);
+  const refused = async (id: string, name: string, body: object, key = plf) => {
+    const { status, json } = await give(world, id, name, body, key);
+    return [status, (json as { code: string }).code];
+  };
+  assert.equal(await refused(id, "thumb", { value: true }), [403, "feedback_token_for_others"]);
+  assert.equal(await refused("order-1", "score", { value: 1 }), [403, "feedback_token_for_others"]);
+  assert.equal(await refused("order-1", "thumb", { value: true, author: "bob" }), [403, "feedback_token_for_others"]);
+  assert.equal(await refused("order-1", "thumb", { value: true }, `${plf.slice(0, -1)}_`), [
+    401,
+    "invalid_feedback_token",
+  ]);
+  assert.equal(await refused("order-1", "thumb", { value: true }, "plf_nonsense"), [401, "invalid_feedback_token"]);
+  const many = await world.send("/v1/feedback", {
+    method: "POST",
+    headers: bearer(plf),
+    body: JSON.stringify({ feedback: [{ record: "order-1", name: "thumb", value: true }] }),
+  });
+  assert.is(many.status, 403);
+  assert.is((await world.read(world.deployId, plf)).status, 401);
+  world.now += 60_000;
+  assert.equal(await refused("order-1", "thumb", { value: true }), [401, "feedback_token_expired"]);
+});
+
+test("a token dies with its API key", async () => {
+  const world = await createWorld();
+  await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  const plf = await token(world);
+  assert.is((await give(world, "order-1", "thumb", { value: true }, plf)).status, 200);
+  await world.manage("POST", `/keys/${world.keyId}/revoke`);
+  assert.is((await give(world, "order-1", "thumb", { value: false }, plf)).status, 401);
+});
+
+test("a browser may ask from any page", async () => {
+  const world = await createWorld();
+  const answer = await world.send("/v1/diagnosis/order-1/feedback/thumb", {
+    method: "OPTIONS",
+    headers: { Origin: "https://shop.test", "Access-Control-Request-Method": "PUT" },
+  });
+  assert.is(answer.status, 204);
+  assert.is(answer.headers.get("Access-Control-Allow-Origin"), "*");
+  assert.is(answer.headers.get("Access-Control-Allow-Methods"), "PUT, DELETE");
+});
+
+test("bad values get a clear refusal, and nothing is stored", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000 });
+  const id = await record(world);
+  const bodies = [
+    "{",
+    "[]",
+    {},
+    { value: null },
+    '{"value":NaN}',
+    '{"value":1e999}',
+    { value: 1e16 },
+    { value: "" },
+    { value: "x".repeat(5000) },
+    { value: "two\nlines" },
+    { value: [] },
+    { value: true, comment: "\0" },
+    { value: true, comment: "é".repeat(4097) },
+    { value: true, author: "x".repeat(129) },
+    { value: true, author: "a\tb" },
+    { value: true, source: "model" },
+    { value: true, valeu: true },
+  ];
+  for (const body of bodies) {
+    const answer = await give(world, id, "thumb", body);
+    assert.is(answer.status, 400, `${JSON.stringify(body).slice(0, 100)} ${answer.text}`);
+  }
+  for (const name of ["-x", "a b", "x".repeat(65), "%00"]) {
+    assert.is((await give(world, id, encodeURIComponent(name), { value: true })).status, 400, name);
+  }
+  assert.is((await give(world, "é", "thumb", { value: true })).status, 400);
+  assert.is((await give(world, id, "thumb", `{"value":true,"comment":"${"x".repeat(70_000)}"}`)).status, 413);
+  assert.equal(await stored(world), []);
+  assert.equal(await stored(world, "feedback_names").catch(() => []), []);
+});
+
+test("a record has at most 50 names, and a name 20 authors", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000 });
+  const id = await record(world);
+  const names = Array.from({ length: 51 }, (_, nth) => ({ record: id, name: `n${nth}`, value: true }));
+  const authors = Array.from({ length: 21 }, (_, nth) => ({ record: id, name: "n0", author: `a${nth}`, value: true }));
+  const statuses = async (items: object[]) =>
+    ((await giveMany(world, items)).json as { results: { status: number }[] }).results.map(({ status }) => status);
+  assert.equal((await statuses(names)).filter((status) => status === 409).length, 1);
+  assert.equal((await statuses(authors)).filter((status) => status === 409).length, 2);
+});
+
+test("a workspace may give so much feedback in a minute", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000 });
+  const id = await record(world);
+  let refused: Answer | undefined;
+  for (let nth = 0; nth < 200 && refused === undefined; nth++) {
+    const items = Array.from({ length: 500 }, () => ({ record: id, name: "n", value: true }));
+    const answer = await world.send("/v1/feedback", { method: "POST", body: JSON.stringify({ feedback: items }) });
+    if (answer.status === 429) refused = answer;
+  }
+  assert.is(refused?.headers.get("Retry-After"), "60");
+});
+
+test("other methods are refused", async () => {
+  const world = await createWorld();
+  const answer = await world.send("/v1/diagnosis/x/feedback/thumb", { method: "POST", body: "{}" });
+  assert.is(answer.status, 405);
+  assert.is(answer.headers.get("Allow"), "PUT, DELETE");
+  assert.is((await world.send("/v1/feedback")).status, 405);
+  assert.is((await world.send("/v1/diagnosis/x/feedback")).status, 404);
+});
+
+test("without a key it is refused like any other request", async () => {
+  const world = await createWorld();
+  const answer = await world.send("/v1/diagnosis/x/feedback/thumb", { method: "PUT", headers: {}, body: "{}" });
+  assert.is(answer.status, 401);
+  assert.equal(answer.json, { error: "Missing or invalid authorization header", code: "unauthorized" });
+});
+
+test.run();
