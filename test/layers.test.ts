@@ -22,6 +22,7 @@ const layers = [
   "management.ts",
   "console.ts",
   "openapi.ts",
+  "feedback.ts",
   "testing.ts",
   "runtime/",
   "node.ts",

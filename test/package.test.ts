@@ -274,6 +274,7 @@ if (currentRuntime === "Node") {
     ["promptledger", service],
     ["promptledger/client", clientExports],
     ["promptledger/console", ["consolePages"]],
+    ["promptledger/feedback", ["feedback"]],
     ["promptledger/management", ["management"]],
     ["promptledger/migrate", ["Refusal", "migrate"]],
     ["promptledger/node", ["toNodeHandler"]],

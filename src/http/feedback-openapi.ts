@@ -65,7 +65,8 @@ const refused = {
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
 const { responses, refusalsOf } = describeRefusals(refused, CodedError, { prefix: "feedback_", hasCode: true });
-const kinds = Object.keys(refused) as (keyof typeof refused)[];
+const ofAny = ["invalid", "unauthorized", "forbidden", "rate_limited", "internal", "unavailable"] as const;
+const withBody = ["timeout", "too_large"] as const;
 
 const common = { tags: ["Feedback"], security: securedBy("apiKey") };
 const body = (struct: object, value: object): Part => ({
@@ -73,9 +74,9 @@ const body = (struct: object, value: object): Part => ({
   content: json(refer(struct), { feedback: { value } }),
 });
 
-const stored = (whole: object, about: string): Part => ({
+const stored = (whole: object, about: string, ...kinds: (keyof typeof refused)[]): Part => ({
   [statusOf.ok]: answer(about, [], json(refer(whole))),
-  ...refusalsOf(...kinds),
+  ...refusalsOf(...ofAny, ...kinds),
 });
 
 const onOne = {
@@ -96,7 +97,7 @@ const methods: Described[] = [
     summary: "Give feedback on a record, or replace what the author gave under that name. It costs no quota",
     parameters: inPath,
     requestBody: body(FeedbackRequest, { value: true, comment: "It knew the answer" }),
-    responses: stored(FeedbackAnswer, `It is stored. ${waits}`),
+    responses: stored(FeedbackAnswer, `It is stored. ${waits}`, "not_found", "conflict", ...withBody),
   },
   {
     ...onOne,
@@ -104,7 +105,7 @@ const methods: Described[] = [
     operationId: "withdrawFeedback",
     summary: "Withdraw feedback",
     parameters: [...inPath, parameter("author", "query", optional(described(feedbackAuthor, "Whose feedback")))],
-    responses: stored(FeedbackAnswer, "There is no such feedback any more"),
+    responses: stored(FeedbackAnswer, "There is no such feedback any more", "not_found"),
   },
   {
     ...common,
@@ -118,7 +119,7 @@ const methods: Described[] = [
         { sessionId: "order-4711", deployId: "support/assistant@production", name: "thumb", value: true },
       ],
     }),
-    responses: stored(FeedbackResults, "The result of each piece, in order"),
+    responses: stored(FeedbackResults, "The result of each piece, in order", ...withBody),
   },
 ];
 

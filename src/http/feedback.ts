@@ -8,9 +8,9 @@ import { createRate } from "../common/rate.ts";
 import type { Rate } from "../common/rate.ts";
 import { failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
-import { feedbackLimits, giveFeedback } from "../ledger/feedback.ts";
-import type { FeedbackResult, RefusedFeedback, StoredFeedback } from "../ledger/feedback.ts";
-import type { NameRule, Piece, Target } from "../ledger/feedback-rows.ts";
+import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
+import type { FeedbackResult, StoredFeedback } from "../ledger/feedback.ts";
+import type { Piece, Target } from "../ledger/feedback-state.ts";
 import { findLastOfSession } from "../ledger/feedback-sessions.ts";
 import { groupCommit } from "../ledger/group-commit.ts";
 import {
@@ -88,8 +88,9 @@ export function feedback(options: FeedbackOptions = {}): Face & { readonly name:
         const state = openState(host, ratePerMinute);
         return async (ctx, context) => {
           const answer = await router.fetch(ctx, context, state).catch((error: unknown) => {
-            if (error instanceof errors.Refusal) return refuse(error, retryHeaders(error), true);
-            throw error;
+            const refusal = toRefusal(error);
+            if (refusal !== error) ctx.logContext.failure = error;
+            return refuse(refusal, retryHeaders(refusal), true);
           });
           if (answer !== undefined) Object.assign(answer.headers, anyOrigin);
           return answer;
@@ -262,45 +263,9 @@ async function give({ give, count }: State, piece: Piece): Promise<StoredFeedbac
   const result = await give(piece);
   if (result.refusal !== undefined) {
     count("refused");
-    throw toFeedbackRefusal(result, piece);
+    throw toRefusalOf(result, piece);
   }
   const { isChanged, recordId } = result;
   count(!isChanged ? "unchanged" : piece.value === undefined ? "withdrawn" : recordId === null ? "waiting" : "stored");
   return result;
 }
-
-/** Says why feedback was not stored. */
-export function toFeedbackRefusal({ refusal, rule }: RefusedFeedback, { target, name }: Piece): errors.Refusal {
-  switch (refusal) {
-    case "key_invalid":
-      return errors.invalidApiKey();
-    case "feedback_forbidden":
-      return errors.feedbackForbidden();
-    case "record_not_found":
-      return errors.notFound("Record", "recordId" in target ? target.recordId : "of that session");
-    case "kind_mismatch":
-      return errors.feedbackKindDiffers(name, rule!.kind);
-    case "name_undeclared":
-      return errors.feedbackUndeclared(name);
-    case "value_undeclared":
-      return errors.feedbackNotAllowed(name, describeAllowed(rule!));
-    case "too_many_names":
-      return errors.feedbackFull(feedbackLimits.names, "names of feedback on a record");
-    case "too_many_names_of_workspace":
-      return errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace");
-    case "too_many_authors":
-      return errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record");
-    case "too_many_waiting":
-      return errors.tooMuchWaits();
-  }
-}
-
-/** What a declared name allows, as the end of a sentence. */
-const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>
-  labels !== null
-    ? `one of ${labels.join(", ")}`
-    : minimum === null
-    ? `at most ${maximum}`
-    : maximum === null
-    ? `at least ${minimum}`
-    : `from ${minimum} to ${maximum}`;

@@ -11,6 +11,7 @@ import { integer, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, goesOn, idAt } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
 import { firstPositions, readDocument, workBytes } from "./documents.ts";
+import { feedbackAt } from "./feedback-state.ts";
 import { scan, workOf } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
@@ -115,7 +116,7 @@ const recordColumns = `m.created_at, d.document, d.session_id, d.status, d.deplo
   p.name || '@' || y.name as reference, (
     select value ->> 'name' from workspaces w cross join json_each(w.statuses)
     where w.id = c.workspace_id and value ->> 'status' = d.status
-  ) as status_name`;
+  ) as status_name, ${feedbackAt("d.position", "c.workspace_id")} as feedback`;
 
 /** Joins the deployment (y) of a record (d) with its prompt (p). */
 const withDeployment = "left join deployments y on y.id = d.deployment_id left join prompts p on p.id = y.prompt_id";
@@ -182,6 +183,7 @@ function toDiagnosis(row: Row): Diagnosis {
     if (reserved.has(name)) shadowed.push([name, text]);
     else members.push([name, jsonText(text)]);
   }
+  const feedback = text(row, "feedback");
   return {
     id: text(row, "id"),
     ...absent,
@@ -193,13 +195,14 @@ function toDiagnosis(row: Row): Diagnosis {
     reference: textOrNull(row, "reference"),
     keyId: text(row, "api_key_id"),
     statusName: textOrNull(row, "status_name"),
+    ...(feedback === "[]" ? {} : { feedback: jsonText(feedback) }),
     ...(found === undefined ? { isDamaged: jsonText("true") } : {}),
   };
 }
 
 const reserved = new Set([
   ...["id", "promptVersion", "createdAt", "submitted"],
-  ...["deployId", "reference", "keyId", "statusName", "isDamaged"],
+  ...["deployId", "reference", "keyId", "statusName", "isDamaged", "feedback"],
 ]);
 
 /** The specification's members in its order. A submit may lack the last four. */

@@ -1,11 +1,15 @@
 // Feedback on records: what may be given, and what becomes of it. Together with the triggers of sql/024-create-feedback.sql,
 // this file and feedback-rows.ts alone write its tables.
+import * as errors from "../common/errors.ts";
+import type { Refusal } from "../common/errors.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { kindOf } from "../schema/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
-import { maxWaiting, readStates, toStored, writeChanges } from "./feedback-rows.ts";
-import type { Change, NameRule, Piece, State } from "./feedback-rows.ts";
+import { writeChanges } from "./feedback-rows.ts";
+import type { Change } from "./feedback-rows.ts";
+import { maxWaiting, readStates, toStored } from "./feedback-state.ts";
+import type { NameRule, Piece, State } from "./feedback-state.ts";
 
 /** Why feedback was refused. Nothing of it is stored. */
 export type FeedbackRefusal =
@@ -138,3 +142,39 @@ function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue)
   if (typeof value === "string") return labels === null || labels.includes(value);
   return typeof value === "boolean" || value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity);
 }
+
+/** Says why feedback was not stored. */
+export function toRefusalOf({ refusal, rule }: RefusedFeedback, { target, name }: Piece): Refusal {
+  switch (refusal) {
+    case "key_invalid":
+      return errors.invalidApiKey();
+    case "feedback_forbidden":
+      return errors.feedbackForbidden();
+    case "record_not_found":
+      return errors.notFound("Record", "recordId" in target ? target.recordId : "of that session");
+    case "kind_mismatch":
+      return errors.feedbackKindDiffers(name, rule!.kind);
+    case "name_undeclared":
+      return errors.feedbackUndeclared(name);
+    case "value_undeclared":
+      return errors.feedbackNotAllowed(name, describeAllowed(rule!));
+    case "too_many_names":
+      return errors.feedbackFull(feedbackLimits.names, "names of feedback on a record");
+    case "too_many_names_of_workspace":
+      return errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace");
+    case "too_many_authors":
+      return errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record");
+    case "too_many_waiting":
+      return errors.tooMuchWaits();
+  }
+}
+
+/** What a declared name allows, as the end of a sentence. */
+const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>
+  labels !== null
+    ? `one of ${labels.join(", ")}`
+    : minimum === null
+    ? `at most ${maximum}`
+    : maximum === null
+    ? `at least ${minimum}`
+    : `from ${minimum} to ${maximum}`;

@@ -9,6 +9,8 @@ import { readCosts } from "./costs.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
+import { feedbackOperations } from "./feedback.ts";
+import { feedbackNameOperations } from "./feedback-names.ts";
 import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
@@ -62,6 +64,11 @@ export const groups = [
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
     operations: [...recordOperations, listRecordFigures, ...sessionOperations, ...statsOperations, compareStats],
+  },
+  {
+    tag: "Feedback on records",
+    about: "What people and programs thought of records.",
+    operations: [...feedbackOperations, ...feedbackNameOperations],
   },
   {
     tag: "Prices",

@@ -3,6 +3,7 @@ import type { Config } from "../common/config.ts";
 import { consolePagesWith } from "../console/face.ts";
 import type { ConsoleFace } from "../console/face.ts";
 import type { Face } from "../http/face.ts";
+import { feedback } from "../http/feedback.ts";
 import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 
@@ -11,5 +12,5 @@ export function servedFaces(
   { adminToken, management: tokens }: Pick<Config, "adminToken" | "management">,
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true });
-  return { pages, faces: [management({ adminToken, tokens }), openapi(), pages] };
+  return { pages, faces: [management({ adminToken, tokens }), openapi(), feedback(), pages] };
 }

@@ -42,7 +42,8 @@ const isFitting = (value: unknown): boolean =>
   typeof value === "number" && Math.abs(value) <= maxNumber ||
   typeof value === "string" && isPlain(value) && value !== "" && [...value].length <= maxLabelLength;
 
-/** Texts that people write on one line. */
+/** Texts on one line. */
+const plainPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 const isPlain = (value: string): boolean => !/\p{Cc}/u.test(value);
 
 /** A value as it is kept: of a number 15 significant digits. */
@@ -59,7 +60,7 @@ export const feedbackValue = predicate<FeedbackValue>(
     anyOf: [
       { type: "boolean" },
       { type: "number", minimum: -maxNumber, maximum: maxNumber },
-      { type: "string", minLength: 1, maxLength: maxLabelLength },
+      { type: "string", minLength: 1, maxLength: maxLabelLength, pattern: plainPattern },
     ],
     description: "A number keeps 15 significant digits",
   },
@@ -77,10 +78,11 @@ const maxAuthorLength = 128; // characters
 export const feedbackAuthor = predicate<string>(
   `at most ${maxAuthorLength} characters without control characters`,
   (value) => typeof value === "string" && isPlain(value) && [...value].length <= maxAuthorLength,
-  { type: "string", maxLength: maxAuthorLength, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" },
+  { type: "string", maxLength: maxAuthorLength, pattern: plainPattern },
 );
 
-const opinion = {
+/** The members in which feedback is given. */
+export const opinion = {
   value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
   comment: optional(described(feedbackComment, "The reason, in words")),
   author: optional(
@@ -162,3 +164,23 @@ export const FeedbackResults = named(
     })),
   }),
 );
+
+const given = {
+  name: feedbackName,
+  value: feedbackValue,
+  comment: text,
+  author: described(text, "The application's own name for whoever gave it, or the name of a reviewer. It may be empty"),
+  source: oneOf(...feedbackSources),
+  givenAt: described(timestamp, "When this value was given, in Unix milliseconds"),
+};
+
+/** A piece of feedback on a record. */
+export const Feedback = named("Feedback", exactly(given));
+export type Feedback = Infer<typeof Feedback>;
+
+/** What was replaced or withdrawn. */
+export const EarlierFeedback = named(
+  "EarlierFeedback",
+  exactly({ ...given, endedAt: described(timestamp, "When it was replaced or withdrawn, in Unix milliseconds") }),
+);
+export type EarlierFeedback = Infer<typeof EarlierFeedback>;

@@ -2,6 +2,7 @@
 // written once but is not in the core. Times named …At are Unix milliseconds. Months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
+import { Feedback } from "./feedback.ts";
 import { DiagnosisContent } from "./submits.ts";
 import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
@@ -49,6 +50,7 @@ const storedRecord = object({
       "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
     ),
   ),
+  feedback: optional(described(listOf(Feedback), "What was thought of it. Absent if nothing was said")),
   submitted: optional(
     described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
   ),

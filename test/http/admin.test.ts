@@ -229,6 +229,11 @@ test("responses and refusals are JSON with Cache-Control: no-store", async () =>
 const good: Record<string, object> = {
   createWorkspace: { name: "x" },
   createToken: { name: "x", role: "viewer" },
+  addFeedback: { name: "x", value: true },
+  removeFeedback: { name: "x" },
+  importFeedback: { feedback: [{ record: "x", name: "x", value: true }] },
+  declareFeedback: { name: "x", kind: "boolean" },
+  undeclareFeedback: { name: "x" },
   createPrompt: promptFile,
   pushPrompt: promptFile,
   publishPrompt: { ...promptFile, deploy: "x" },

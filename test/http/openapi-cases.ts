@@ -3,7 +3,10 @@ import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
-import { createTenant, createWorld, goodBody, noon, openMemory, promptFile } from "../helpers.ts";
+import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
+import { hashApiKey } from "../../src/common/ids.ts";
+import { createApiKey } from "../actions.ts";
+import { bearer, createTenant, createWorld, goodBody, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 
@@ -24,6 +27,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
   await world.submit();
   const { json } = await world.submit({ ...goodBody, ...times, additional_properties: tokens, id: "mine", other: [1] });
   const { id: diagnosisId } = json as { id: string };
+  await world.manage("POST", `/diagnoses/${diagnosisId}/feedback`, { name: "tone", value: "kind", author: "bob" });
   const rotation = { overlapMs: 3_600_000, expiresAt: world.now + 86_400_000 };
   const done: [path: string, body?: unknown][] = [
     ["/apply", { ...releaseSet(world), actor: "Ada", note: "Better" }],
@@ -84,6 +88,39 @@ const thatPrompt = ({ promptId }: World) => ({ path: { id: promptId } });
 const thatDeployment = ({ deployId }: World) => ({ path: { id: deployId } });
 const ofDeployment = ({ deployId }: World) => ({ path: { deployId } });
 const thatDiagnosis = ({ diagnosisId }: Opened) => ({ path: { id: diagnosisId } });
+
+const onRecord = ({ diagnosisId }: Opened) => ({ path: { id: diagnosisId, name: "thumb" } });
+/** Gives feedback with a key that may only read. */
+async function asReader(world: Opened) {
+  const key = await createApiKey(world.admin, world.workspaceId, { name: "reader", readOnly: true });
+  return { ...onRecord(world), body: { value: true }, headers: bearer(key.key) };
+}
+async function withFeedbackToken({ key, now }: Opened) {
+  const grant = { record: "later", names: ["thumb"], author: "", expires: now / 1000 + 60 };
+  return { headers: bearer(await makeFeedbackToken(await hashApiKey(key), grant)) };
+}
+async function withOtherKind(world: Opened) {
+  await world.manage("POST", `/diagnoses/${world.diagnosisId}/feedback`, { name: "thumb", value: 1 });
+  return { ...onRecord(world), body: { value: true } };
+}
+const feedbackBody = (count: number) =>
+  JSON.stringify({ feedback: Array.from({ length: count }, () => ({ record: "x", name: "x", value: null })) });
+/** Asks when the workspace has given as much feedback as it may in a minute. */
+const tooMuch = (ask: Ask) => async (world: Opened) => {
+  for (let nth = 0; nth < 100; nth++) {
+    await world.send("/v1/feedback", { method: "POST", body: feedbackBody(50) });
+  }
+  return await ask(world);
+};
+const givesOnMany: Ask = () => ({ body: { feedback: [{ record: "later", name: "thumb", value: null }] } });
+async function deletedDiagnosis(world: Opened) {
+  await world.manage("DELETE", `/diagnoses/${world.diagnosisId}`);
+  return thatDiagnosis(world);
+}
+async function afterDeclaration(world: Opened) {
+  await world.manage("POST", `/workspaces/${world.workspaceId}/feedback-names`, { name: "score", kind: "number" });
+  return ofWorkspace(world);
+}
 
 const makeToken = async (world: World, body: object = {}) =>
   (await world.manage("POST", "/tokens", { name: "Ann", role: "admin", ...body })).json as {
@@ -294,6 +331,87 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         return thatToken(world);
       },
     ],
+  },
+
+  giveFeedback: {
+    200: [
+      (world) => ({ ...onRecord(world), body: { value: true, comment: "Yes", author: "ann", source: "reviewer" } }),
+      () => ({ path: { id: "later", name: "score" }, body: { value: -0.5 } }),
+    ],
+    403: [asReader],
+    404: [() => ({ path: { id: `diag_${"0".repeat(26)}`, name: "thumb" }, body: { value: true } })],
+    409: [withOtherKind],
+    429: [tooMuch((world) => ({ ...onRecord(world), body: { value: true } }))],
+  },
+  withdrawFeedback: {
+    200: [(world) => ({ ...onRecord(world), query: { author: "ann" } })],
+    400: [(world) => ({ ...onRecord(world), query: { author: "a\n" } })],
+    403: [asReader],
+    404: [() => ({ path: { id: `diag_${"0".repeat(26)}`, name: "thumb" } })],
+    429: [tooMuch(onRecord)],
+  },
+  giveFeedbackOnMany: {
+    200: [
+      ({ diagnosisId, deployId }) => ({
+        body: {
+          feedback: [
+            { record: diagnosisId, name: "thumb", value: true },
+            { record: "later", name: "thumb", value: null },
+            { sessionId: "nothing", deployId, name: "thumb", value: true },
+          ],
+        },
+      }),
+    ],
+    403: [async (world) => ({ ...await givesOnMany(world), ...await withFeedbackToken(world) })],
+    429: [tooMuch(givesOnMany)],
+  },
+  showFeedback: {
+    200: [
+      async (world) => {
+        for (const value of [true, false]) {
+          await world.manage("POST", `/diagnoses/${world.diagnosisId}/feedback`, { name: "thumb", value });
+        }
+        return thatDiagnosis(world);
+      },
+    ],
+    410: [deletedDiagnosis],
+  },
+  addFeedback: {
+    200: [(world) => ({ ...thatDiagnosis(world), body: { name: "tone", value: "kind", comment: "Yes" } })],
+    409: [
+      async (world) => {
+        await world.manage("POST", `/diagnoses/${world.diagnosisId}/feedback`, { name: "thumb", value: 1 });
+        return { ...thatDiagnosis(world), body: { name: "thumb", value: true } };
+      },
+    ],
+  },
+  removeFeedback: { 200: [(world) => ({ ...thatDiagnosis(world), query: { name: "thumb", author: "ann" } })] },
+  importFeedback: {
+    200: [
+      (world) => ({
+        ...ofWorkspace(world),
+        body: {
+          feedback: [
+            { record: world.diagnosisId, name: "thumb", value: true },
+            { record: `diag_${"0".repeat(26)}`, name: "thumb", value: true },
+          ],
+        },
+      }),
+    ],
+    413: [(world) => ({ ...ofWorkspace(world), body: { padding: "x".repeat(5 * 1024 * 1024) } })],
+  },
+  listFeedbackNames: { 200: [ofWorkspace, afterDeclaration] },
+  declareFeedback: {
+    200: [
+      (world) => ({ ...ofWorkspace(world), body: { name: "tone", kind: "label", labels: ["kind", "curt"] } }),
+      (world) => ({ ...ofWorkspace(world), body: { name: "x", kind: "number", minimum: 0, better: "higher" } }),
+    ],
+    409: [
+      async (world) => ({ ...await afterDeclaration(world), body: { name: "score", kind: "boolean" } }),
+    ],
+  },
+  undeclareFeedback: {
+    200: [async (world) => ({ ...await afterDeclaration(world), query: { name: "score" } })],
   },
 
   createPrompt: {
@@ -656,7 +774,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
 };
 
 export type Operation = { method: string; path: string };
-export const hasBody = ({ method }: Operation) => method === "POST" || method === "PATCH";
+export const hasBody = ({ method }: Operation) => ["POST", "PATCH", "PUT"].includes(method);
 const isManagement = ({ path }: Operation) => path.startsWith("/admin/");
 
 const nothing = (values: Record<string, string> = {}) =>

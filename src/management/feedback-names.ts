@@ -1,0 +1,163 @@
+// The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
+import { feedbackKindDiffers, invalid, notFound } from "../common/errors.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Row } from "../database/database.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import { feedbackKinds, feedbackName } from "../schema/feedback.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional, predicate, refined } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation } from "./operation.ts";
+import type { Store } from "./operation.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const limit = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
+const label = refined(
+  v.label,
+  (value) => value !== "",
+  "a label of 1 to 200 characters without control characters",
+  { minLength: 1 },
+);
+const maxLabels = 100;
+
+const declaration = {
+  kind: described(oneOf(...feedbackKinds), "What its values are"),
+  minimum: optional(described(limit, "Of numbers, the least that is taken")),
+  maximum: optional(described(limit, "Of numbers, the most that is taken")),
+  labels: optional(
+    described(
+      refined(
+        listOf(label),
+        (labels) => labels.length >= 1 && labels.length <= maxLabels && new Set(labels).size === labels.length,
+        `an array of 1 to ${maxLabels} different labels`,
+        { minItems: 1, maxItems: maxLabels, uniqueItems: true },
+      ),
+      "The labels that are taken. Default: all",
+    ),
+  ),
+  better: optional(described(oneOf("higher", "lower"), "Which values are better. Of booleans, true is the higher one")),
+};
+
+/** A name under which the records of a workspace have feedback. */
+const FeedbackNameRule = named(
+  "FeedbackName",
+  exactly({
+    name: feedbackName,
+    kind: declaration.kind,
+    isDeclared: described(v.isTrue, "Whether the workspace declared it. If it declares any, others are refused"),
+    minimum: nullable(limit),
+    maximum: nullable(limit),
+    labels: nullable(listOf(v.text)),
+    better: described(nullable(v.text), "Which values are better: higher, lower, or null for neither"),
+  }),
+);
+export type FeedbackNameRule = Infer<typeof FeedbackNameRule>;
+
+const toRule = (row: Row): FeedbackNameRule => {
+  const labels = textOrNull(row, "labels");
+  return {
+    name: text(row, "name"),
+    kind: text(row, "kind"),
+    isDeclared: integer(row, "is_declared") === 1,
+    minimum: integerOrNull(row, "minimum"),
+    maximum: integerOrNull(row, "maximum"),
+    labels: labels === null ? null : JSON.parse(labels),
+    better: textOrNull(row, "better"),
+  };
+};
+
+/** The names of a workspace, in their order. */
+export async function readFeedbackNames({ database }: Store, workspaceId: WorkspaceId): Promise<FeedbackNameRule[]> {
+  const sql = "select * from feedback_names where workspace_id = ? order by name";
+  return (await database.read({ sql, args: [workspaceId] })).map(toRule);
+}
+
+const FeedbackNames = named("FeedbackNames", exactly({ names: listOf(FeedbackNameRule) }));
+
+export const listFeedbackNames = operation({
+  id: "listFeedbackNames",
+  summary: "List the names under which records of a workspace have feedback",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/feedback-names",
+  role: "viewer",
+  command: "feedback names",
+  input: { workspaceId: v.workspaceId },
+  output: FeedbackNames,
+  refusals: ["not_found"],
+  async run(management, { workspaceId }) {
+    await requireWorkspace(management, workspaceId);
+    return { names: await readFeedbackNames(management, workspaceId) };
+  },
+});
+
+export const declareFeedback = operation({
+  id: "declareFeedback",
+  summary: "Declare a name of feedback. Once a workspace has declared one, it refuses feedback under other names",
+  method: "POST",
+  path: "/workspaces/{workspaceId}/feedback-names",
+  role: "admin",
+  command: "feedback declare NAME --kind number|boolean|label [--minimum N] [--maximum N] [--label LABEL]... " +
+    "[--better higher|lower]",
+  input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name"), ...declaration },
+  output: FeedbackNameRule,
+  refusals: ["not_found", "conflict"],
+  async run(management, { workspaceId, name, kind, ...given }) {
+    await requireWorkspace(management, workspaceId);
+    const { minimum = null, maximum = null, labels = null, better = null } = given;
+    if (kind !== "number" && (minimum ?? maximum) !== null) throw invalid("Only numbers have a minimum and a maximum");
+    if (kind !== "label" && labels !== null) throw invalid("Only labels have a list of labels");
+    if (minimum !== null && maximum !== null && minimum > maximum) {
+      throw invalid("Field minimum must not be above maximum");
+    }
+    const before = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
+    if (before !== undefined && before.kind !== kind) throw feedbackKindDiffers(name, before.kind);
+    const rule = { name, kind, isDeclared: true, minimum, maximum, labels, better };
+    const change = { action: "feedback_name.declared", id: workspaceId, workspaceId, after: rule };
+    await management.commit([before === undefined ? change : { ...change, before }], [{
+      sql: `insert into feedback_names (workspace_id, name, kind, is_declared, minimum, maximum, labels, better)
+        values (:workspaceId, :name, :kind, 1, :minimum, :maximum, :labels, :better)
+        on conflict do update set is_declared = 1, minimum = excluded.minimum, maximum = excluded.maximum,
+          labels = excluded.labels, better = excluded.better`,
+      args: { workspaceId, name, kind, minimum, maximum, labels: labels && JSON.stringify(labels), better },
+    }]);
+    return rule;
+  },
+});
+
+export const undeclareFeedback = operation({
+  id: "undeclareFeedback",
+  summary: "Withdraw the declaration of a name of feedback. What was given stays, and so does the kind of its values",
+  method: "DELETE",
+  path: "/workspaces/{workspaceId}/feedback-names",
+  role: "admin",
+  command: "feedback undeclare NAME",
+  input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name") },
+  output: FeedbackNameRule,
+  refusals: ["not_found"],
+  async run(management, { workspaceId, name }) {
+    const before = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
+    if (before === undefined) throw notFound("Feedback name", name);
+    const rule = {
+      name,
+      kind: before.kind,
+      isDeclared: false,
+      minimum: null,
+      maximum: null,
+      labels: null,
+      better: null,
+    };
+    if (!before.isDeclared) return rule;
+    await management.commit(
+      [{ action: "feedback_name.undeclared", id: workspaceId, workspaceId, before, after: rule }],
+      [{
+        sql: `update feedback_names
+          set is_declared = 0, minimum = null, maximum = null, labels = null, better = null
+          where workspace_id = ? and name = ?`,
+        args: [workspaceId, name],
+      }],
+    );
+    return rule;
+  },
+});
+
+export const feedbackNameOperations = [listFeedbackNames, declareFeedback, undeclareFeedback];

@@ -1,0 +1,205 @@
+// Feedback on records as people who manage a workspace read and give it.
+import { deleted, notFound } from "../common/errors.ts";
+import type { RecordId, WorkspaceId } from "../common/ids.ts";
+import { readSlotId, sha256 } from "../common/ids.ts";
+import { text } from "../database/row.ts";
+import { findDiagnosis } from "../ledger/diagnoses.ts";
+import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
+import { earlierFeedback } from "../ledger/feedback-state.ts";
+import type { Piece } from "../ledger/feedback-state.ts";
+import {
+  EarlierFeedback,
+  Feedback,
+  FeedbackAnswer,
+  feedbackAuthor,
+  feedbackName,
+  feedbackValue,
+  maxFeedbackItems,
+  opinion,
+  recordReference,
+  toKept,
+} from "../schema/feedback.ts";
+import { described, exactly, listOf, named, optional, refined } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { operation } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { requireWorkspace } from "./workspaces.ts";
+
+const RecordFeedback = named(
+  "RecordFeedback",
+  exactly({
+    feedback: described(listOf(Feedback), "What holds now, by name and author"),
+    earlier: described(listOf(EarlierFeedback), "What was replaced or withdrawn, oldest first"),
+  }),
+);
+
+export const showFeedback = operation({
+  id: "showFeedback",
+  summary: "Show the feedback on a record, and what was said before",
+  method: "GET",
+  path: "/diagnoses/{id}/feedback",
+  role: "viewer",
+  command: "feedback list ID",
+  input: { id: v.recordId },
+  output: RecordFeedback,
+  refusals: ["not_found", "gone"],
+  async run({ database }, { id }) {
+    const found = await findDiagnosis(database, id);
+    if (found === undefined) throw notFound("Record", id);
+    const { position, workspaceId, diagnosis } = found;
+    if (diagnosis === undefined) throw deleted("Record", id);
+    const [row] = await database.read({ sql: earlierFeedback, args: { position, workspaceId } });
+    const { feedback } = diagnosis as { feedback?: { text: string } };
+    return { feedback: JSON.parse(feedback?.text ?? "[]"), earlier: JSON.parse(text(row!, "earlier")) };
+  },
+});
+
+const { value: _, ...reason } = opinion;
+const author = optional(described(feedbackAuthor, "Who thinks so. Default: the name of the token"));
+
+export const addFeedback = operation({
+  id: "addFeedback",
+  summary: "Give feedback on a record, or replace what its author gave under that name",
+  method: "POST",
+  path: "/diagnoses/{id}/feedback",
+  role: "editor",
+  command: "feedback add ID NAME VALUE [--comment TEXT] [--author NAME] [--source user|reviewer|program]",
+  input: {
+    id: v.recordId,
+    name: described(feedbackName, "What is judged"),
+    value: opinion.value,
+    ...reason,
+    author,
+  },
+  output: FeedbackAnswer,
+  refusals: ["not_found", "conflict"],
+  run: (management, { id, ...given }) => giveOne(management, id, given),
+});
+
+export const removeFeedback = operation({
+  id: "removeFeedback",
+  summary: "Withdraw feedback on a record. What was said stays in its history",
+  method: "DELETE",
+  path: "/diagnoses/{id}/feedback",
+  role: "editor",
+  command: "feedback remove ID NAME [--author NAME]",
+  input: { id: v.recordId, name: described(feedbackName, "What was judged"), author },
+  output: FeedbackAnswer,
+  refusals: ["not_found"],
+  run: (management, { id, ...given }) => giveOne(management, id, { ...given, value: null }),
+});
+
+type Given = {
+  name: string;
+  value: Infer<typeof feedbackValue> | null;
+  comment?: string | undefined;
+  author?: string | undefined;
+  source?: Piece["source"] | undefined;
+};
+
+const toPiece = (
+  { caller }: Management,
+  workspaceId: WorkspaceId,
+  target: Piece["target"],
+  { name, value, comment = "", author, source = "reviewer" }: Given,
+): Piece => ({
+  giver: { workspaceId },
+  target,
+  name,
+  author: (author ?? [...caller.actor].slice(0, 128).join("")).toWellFormed(),
+  value: value === null ? undefined : toKept(value),
+  comment: comment.toWellFormed(),
+  source,
+});
+
+async function giveOne(management: Management, id: RecordId, given: Given): Promise<Infer<typeof FeedbackAnswer>> {
+  const { database, clock } = management;
+  const found = await findDiagnosis(database, id);
+  if (found === undefined) throw notFound("Record", id);
+  const piece = toPiece(management, found.workspaceId, { position: found.position }, given);
+  const { results: [result] } = await giveFeedback(database, [piece], clock());
+  if (result!.refusal !== undefined) throw toRefusalOf(result!, { ...piece, target: { recordId: id } });
+  const { isChanged, givenAt } = result!;
+  return { recordId: id, name: piece.name, author: piece.author, isChanged, givenAt };
+}
+
+const FeedbackImport = named(
+  "FeedbackImport",
+  exactly({
+    stored: described(v.count, "How many pieces were given or replaced"),
+    unchanged: described(v.count, "How many were there already"),
+    refused: described(
+      listOf(exactly({ index: described(v.count, "Its place among the pieces, from 0"), error: v.text, code: v.text })),
+      "Those that were not stored, and why not",
+    ),
+  }),
+);
+
+const Imported = exactly({
+  record: described(recordReference, "The record's id, or the Idempotency-Key that it was sent under"),
+  name: described(feedbackName, "What is judged"),
+  ...opinion,
+});
+
+export const importFeedback = operation({
+  id: "importFeedback",
+  summary: "Give up to 500 pieces of feedback on records of a workspace. Each is stored or refused on its own",
+  method: "POST",
+  path: "/workspaces/{workspaceId}/feedback",
+  role: "editor",
+  command: "feedback import FILE [--format ndjson|csv]",
+  input: {
+    workspaceId: v.workspaceId,
+    feedback: refined(
+      listOf(Imported),
+      (items) => items.length >= 1 && items.length <= maxFeedbackItems,
+      `an array of 1 to ${maxFeedbackItems} pieces`,
+      { minItems: 1, maxItems: maxFeedbackItems },
+    ),
+  },
+  output: FeedbackImport,
+  refusals: ["not_found"],
+  maxBodyBytes: 4 * 1024 * 1024,
+  async run(management, { workspaceId, feedback }) {
+    const { database, clock } = management;
+    await requireWorkspace(management, workspaceId);
+    const parts = partsOf(feedback);
+    const output: Infer<typeof FeedbackImport> = { stored: 0, unchanged: 0, refused: [] };
+    for (const part of parts) {
+      const pieces = await Promise.all(part.map(async ({ item: { record, ...given } }) => {
+        const target = readSlotId("diag", record) === undefined
+          ? { recordKey: await sha256(record) }
+          : { recordId: record as RecordId };
+        return toPiece(management, workspaceId, target, { source: "program", author: "", ...given });
+      }));
+      const { results } = await giveFeedback(database, pieces, clock());
+      for (const [nth, result] of results.entries()) {
+        if (result.refusal === undefined) output[result.isChanged ? "stored" : "unchanged"]++;
+        else {
+          const { message, code } = toRefusalOf(result, pieces[nth]!);
+          output.refused.push({ index: part[nth]!.index, error: message, code });
+        }
+      }
+    }
+    return output;
+  },
+});
+
+/** Splits pieces where one replaces another of the same request. */
+function partsOf(feedback: Infer<typeof Imported>[]) {
+  let part: { index: number; item: Infer<typeof Imported> }[] = [], seen = new Set<string>();
+  const parts = [part];
+  for (const [index, item] of feedback.entries()) {
+    const identity = JSON.stringify([item.record, item.name, item.author ?? ""]);
+    if (seen.has(identity)) {
+      parts.push(part = []);
+      seen = new Set();
+    }
+    seen.add(identity);
+    part.push({ index, item });
+  }
+  return parts;
+}
+
+export const feedbackOperations = [showFeedback, addFeedback, removeFeedback, importFeedback];
