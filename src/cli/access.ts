@@ -32,10 +32,10 @@ const stateOf = ({ revokedAt, expiresAt }: Lifetime): string =>
   revokedAt !== null ? "revoked" : expiresAt !== null && expiresAt <= Date.now() ? "expired" : "valid";
 
 /** The most important columns come first, because a narrow terminal shows the last ones below. */
-const toRow = ({ name, prefix, readOnly, submitOnly, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
-  const { revokedAt, id } = rest;
+const toRow = ({ name, prefix, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
+  const { revokedAt, id, readOnly, submitOnly, feedbackOnly } = rest;
   const state = stateOf({ expiresAt, createdAt, ...rest });
-  const scope = readOnly ? "reads" : submitOnly ? "submits" : "all";
+  const scope = readOnly ? "reads" : submitOnly ? "submits" : feedbackOnly ? "feedback" : "all";
   return { name, prefix, state, for: scope, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 

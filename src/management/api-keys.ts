@@ -17,7 +17,8 @@ const apiKey = {
   name: v.text,
   prefix,
   readOnly: described(v.isTrue, "Whether the key may only read"),
-  submitOnly: described(v.isTrue, "Whether the key may only submit"),
+  submitOnly: described(v.isTrue, "Whether the key may only submit, and give feedback"),
+  feedbackOnly: described(v.isTrue, "Whether the key may only give feedback"),
   deployId: described(
     nullable(v.textAs<DeploymentId>()),
     "The only deployment that the key may access, or null for all deployments of the workspace",
@@ -40,7 +41,10 @@ type NewApiKey = Infer<typeof NewApiKey>;
 
 const table = tableOf(
   ApiKey,
-  `select *, deployment_id as deploy_id,
+  // A key that may neither read nor submit may give feedback.
+  `select id, workspace_id, name, prefix, created_at, expires_at, revoked_at, rotated_at, overlap_ends_at,
+    read_only and not submit_only as read_only, submit_only and not read_only as submit_only,
+    read_only and submit_only as feedback_only, deployment_id as deploy_id,
     (select max(last_used_at) from api_key_secrets where api_key_id = id) as last_used_at
   from api_keys`,
 );
@@ -66,13 +70,14 @@ export const createApiKey = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/keys",
   role: "admin",
-  command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only]",
+  command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--feedback-only]",
   input: {
     workspaceId: v.workspaceId,
     name: optional(described(v.label, "A name to tell keys apart")),
     expiresAt: optional(expiresAt),
     readOnly: optional(apiKey.readOnly),
     submitOnly: optional(apiKey.submitOnly),
+    feedbackOnly: optional(apiKey.feedbackOnly),
     deployId: optional(
       described(
         v.deploymentReference,
@@ -83,20 +88,25 @@ export const createApiKey = operation({
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
   refusals: ["not_found"],
-  async run(management, { workspaceId, name = "", expiresAt = null, readOnly = false, submitOnly = false, deployId }) {
+  async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
     await requireWorkspace(management, workspaceId);
-    if (readOnly && submitOnly) throw invalid("A key cannot be both read-only and submit-only");
+    const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
+    if ([readOnly, submitOnly, feedbackOnly].filter((only) => only).length > 1) {
+      throw invalid("A key can be only one of read-only, submit-only and feedback-only");
+    }
     const deployment = deployId === undefined ? undefined : await requireDeployment(management, deployId);
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const createdAt = management.clock();
     requireFuture(expiresAt, createdAt);
     const id: KeyId = newId("key", createdAt);
     const { secret: key, prefix, secretHash, added } = await secrets.issue(id);
-    const scope = { readOnly, submitOnly, deployId: deployment?.id ?? null };
-    const created = { name, prefix, ...scope, createdAt, expiresAt };
-    const { deployId: deploymentId, ...columns } = created;
+    const scope = { deployId: deployment?.id ?? null, createdAt, expiresAt };
+    const created = { name, prefix, readOnly, submitOnly, feedbackOnly, ...scope };
+    // As the database has it, with which the audit log is compared.
+    const stored = { ...created, readOnly: readOnly || feedbackOnly, submitOnly: submitOnly || feedbackOnly };
+    const { deployId: deploymentId, feedbackOnly: _, ...columns } = stored;
     await management.commit(
-      [{ action: "key.created", id, workspaceId, after: { ...created, secretHash } }],
+      [{ action: "key.created", id, workspaceId, after: { ...stored, secretHash } }],
       [insertInto("api_keys", { id, workspaceId, ...columns, deploymentId }), added],
     );
     return {

@@ -1,5 +1,5 @@
 // The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
-import { feedbackKindDiffers, invalid, notFound } from "../common/errors.ts";
+import { feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
@@ -132,11 +132,13 @@ export const undeclareFeedback = operation({
   role: "admin",
   command: "feedback undeclare NAME",
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name") },
-  output: FeedbackNameRule,
+  output: FeedbackNames,
   refusals: ["not_found"],
   async run(management, { workspaceId, name }) {
-    const before = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
-    if (before === undefined) throw notFound("Feedback name", name);
+    await requireWorkspace(management, workspaceId);
+    const names = await readFeedbackNames(management, workspaceId);
+    const before = names.find((rule) => rule.name === name);
+    if (!before?.isDeclared) return { names };
     const rule = {
       name,
       kind: before.kind,
@@ -146,7 +148,6 @@ export const undeclareFeedback = operation({
       labels: null,
       better: null,
     };
-    if (!before.isDeclared) return rule;
     await management.commit(
       [{ action: "feedback_name.undeclared", id: workspaceId, workspaceId, before, after: rule }],
       [{
@@ -156,7 +157,7 @@ export const undeclareFeedback = operation({
         args: [workspaceId, name],
       }],
     );
-    return rule;
+    return { names: await readFeedbackNames(management, workspaceId) };
   },
 });
 

@@ -4,6 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
+import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 
@@ -254,6 +255,43 @@ test("a token dies with its API key", async () => {
   assert.is((await give(world, "order-1", "thumb", { value: true }, plf)).status, 200);
   await world.manage("POST", `/keys/${world.keyId}/revoke`);
   assert.is((await give(world, "order-1", "thumb", { value: false }, plf)).status, 401);
+});
+
+test("a key may be for feedback alone, and one for reads gives none", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const keyFor = async (power: object) => (await createApiKey(world.admin, world.workspaceId, power)).key;
+  const feedbackOnly = await keyFor({ feedbackOnly: true });
+  assert.is((await give(world, id, "thumb", { value: true }, feedbackOnly)).status, 200);
+  assert.is((await world.read(world.deployId, feedbackOnly)).status, 403);
+  assert.is((await world.submit(goodBody, world.deployId, feedbackOnly)).status, 403);
+  const answer = await give(world, id, "thumb", { value: false }, await keyFor({ readOnly: true }));
+  assert.equal([answer.status, answer.json], [403, {
+    error: "This key may not give feedback",
+    code: "feedback_forbidden",
+  }]);
+  assert.is((await give(world, id, "thumb", { value: false }, await keyFor({ submitOnly: true }))).status, 200);
+  const { items } = (await world.manage("GET", `/workspaces/${world.workspaceId}/keys`)).json as {
+    items: { readOnly: boolean; submitOnly: boolean; feedbackOnly: boolean }[];
+  };
+  const powers = items.map(({ readOnly, submitOnly, feedbackOnly }) => [readOnly, submitOnly, feedbackOnly].join());
+  assert.equal(powers.sort(), ["false,false,false", "false,false,true", "false,true,false", "true,false,false"]);
+});
+
+test("a key for one deployment gives feedback on its records alone", async () => {
+  const world = await createWorld();
+  const { key } = await createApiKey(world.admin, world.workspaceId, { deployId: world.deployId });
+  await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, {
+    name: "staging",
+    promptId: world.promptId,
+  });
+  const other = await world.submit(goodBody, "greeting@staging");
+  const id = (other.json as { id: string }).id;
+  assert.is((await give(world, id, "thumb", { value: true }, key)).status, 404);
+  assert.is((await give(world, await record(world), "thumb", { value: true }, key)).status, 200);
+  await give(world, "early", "thumb", { value: true }, key);
+  await world.submit(goodBody, "greeting@staging", world.key, { "Idempotency-Key": "early" });
+  assert.is((await stored(world)).length, 1);
 });
 
 test("a browser may ask from any page", async () => {

@@ -165,7 +165,9 @@ const listed = ({ output }: AnyOperation, { json, text }: Answer) =>
     workspaceId?: string;
   }[];
 
-const catalogOf = (world: World) => dump(world, "audit_log", "audit_head");
+/** Feedback has a history of its own. */
+const catalogOf = (world: World) =>
+  dump(world, "audit_log", "audit_head", "feedback", "feedback_names", "waiting_feedback");
 
 /** The newest entry of the audit log. */
 const newestEntry = async (world: World) =>

@@ -27,6 +27,7 @@ const permissions = [
   ["", "Read and submit"],
   ["read", "Only read prompts"],
   ["submit", "Only submit records"],
+  ["feedback", "Only give feedback"],
 ] as const;
 
 export const keysPage: Page = {
@@ -87,6 +88,7 @@ export const keysPage: Page = {
         name: sent(visit, "name"),
         readOnly: may === "read",
         submitOnly: may === "submit",
+        feedbackOnly: may === "feedback",
         deployId,
         expiresAt,
       }));
@@ -126,11 +128,11 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
 
 /** What a key may do, and where. */
 export const permissionsOf = (
-  { readOnly, submitOnly, deployId }: ApiKey,
+  { readOnly, submitOnly, feedbackOnly, deployId }: ApiKey,
   references: ReadonlyMap<string, string>,
 ): Html => (
   <span class="chips">
-    <Chip>{readOnly ? "read" : submitOnly ? "submit" : "read and submit"}</Chip>
+    <Chip>{readOnly ? "read" : submitOnly ? "submit" : feedbackOnly ? "feedback" : "read and submit"}</Chip>
     {deployId !== null && <Chip>{isolated(references.get(deployId) ?? deployId)}</Chip>}
   </span>
 );
