@@ -189,19 +189,26 @@ async function giveMany(ctx: RequestContext, context: Context, state: State): Pr
   const { feedback: items } = parse(FeedbackBatch, await readText(ctx, context, bearer.workspaceId)).value;
   takeRate(state, bearer, items.length);
   const sessions = new Set<string>();
-  const results = await Promise.all(items.map(async (item) => {
+  const refusalOf = (error: unknown): errors.Refusal => {
+    if (failureOf(error) === undefined && !(error instanceof errors.Refusal)) throw error;
+    ctx.logContext.failure ??= error instanceof errors.Refusal ? undefined : error;
+    return toRefusal(error);
+  };
+  // Their records are found in any order, and then they are given in theirs.
+  const pieces = await Promise.all(items.map(async (item) => {
     try {
       const checked = check(FeedbackItem, item);
       if (checked.record === undefined && sessions.add(sessionOf(checked)).size > maxSessions) {
         throw errors.tooManySessions(maxSessions);
       }
-      return await give(state, await toPiece(state, bearer, checked));
+      return await toPiece(state, bearer, checked);
     } catch (error) {
-      if (failureOf(error) === undefined && !(error instanceof errors.Refusal)) throw error;
-      ctx.logContext.failure ??= error instanceof errors.Refusal ? undefined : error;
-      return toRefusal(error);
+      return refusalOf(error);
     }
   }));
+  const results = await Promise.all(
+    pieces.map(async (piece) => piece instanceof errors.Refusal ? piece : await give(state, piece).catch(refusalOf)),
+  );
   const failed = results.find((result) => result instanceof errors.Refusal && unstored.has(result.kind));
   if (failed !== undefined && results.every((result) => result instanceof errors.Refusal)) throw failed;
   return ok({ results: results.map(toResult) }, {});

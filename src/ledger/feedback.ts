@@ -43,7 +43,7 @@ export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 
 const maxAttempts = 10;
 
 /**
- * Gives and withdraws feedback. No two pieces may have the same record, name and author. A piece that something else changed
+ * Gives and withdraws feedback, in order. No two pieces may have the same target, name and author. A piece that something else changed
  * meanwhile is decided again. `expired` is how many pieces were dropped because no record came for them.
  */
 export async function giveFeedback(
@@ -58,14 +58,22 @@ export async function giveFeedback(
     const states = await readStates(database, left.map((index) => pieces[index]!), now);
     const changed: { index: number; change: Change }[] = [];
     const added = createAdded();
+    // One record may go by its id and by its key. Then the later piece is decided once the earlier one is written.
+    const met = new Set<string>();
+    const later: number[] = [];
     for (const [nth, index] of left.entries()) {
+      const { name, author } = pieces[index]!, { position } = states[nth]!;
+      if (position !== null && met.size === met.add(JSON.stringify([position, name, author])).size) {
+        later.push(index);
+        continue;
+      }
       const { result, change } = decide(pieces[index]!, added.to(states[nth]!, pieces[index]!), now);
       if (change !== undefined) added.add(states[nth]!, change);
       results[index] = result;
       if (change !== undefined) changed.push({ index, change });
     }
     const written = await writeChanges(database, changed.map(({ change }) => change), now);
-    left = written.overtaken.map((nth) => changed[nth]!.index);
+    left = [...written.overtaken.map((nth) => changed[nth]!.index), ...later].sort((one, other) => one - other);
     expired += written.expired;
   }
   return { results, expired };

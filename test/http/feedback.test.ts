@@ -197,6 +197,17 @@ test("a batch gives, replaces and withdraws in order, and refuses each piece alo
   ]);
 });
 
+test("a batch is given in its order, by whatever names its record", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000 });
+  const id = await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  for (const names of [["order-1"], [id], [id, "order-1"], ["order-1", id]]) {
+    const values = Array.from({ length: 50 }, (_, nth) => nth);
+    const items = values.map((value) => ({ record: names[value % names.length], name: "score", value }));
+    assert.is((await giveMany(world, items)).status, 200);
+    assert.equal(await stored(world), [thumb(49, { name: "score" })]);
+  }
+});
+
 test("the newest record of a session is judged", async () => {
   const world = await createWorld();
   await record(world);
