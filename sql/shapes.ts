@@ -1,12 +1,22 @@
 // Makes TypeScript of the service's own shapes, for the client: it is published without superstruct, from which the service
 // infers its types, and there messages and settings of a model are JSON text. Here they are what an application gets.
+import { FeedbackItem, FeedbackResults } from "../src/schema/feedback.ts";
 import { DiagnosisResponse, DiagnosisResults, RateLimitErrorResponse, Revisions } from "../src/schema/serving.ts";
 import { ServedPrompt } from "../src/schema/serving.ts";
 import { nameOf, partsOf, schemaOf } from "../src/schema/struct.ts";
 import type { JsonSchema } from "../src/schema/struct.ts";
 import { DiagnosisItem } from "../src/schema/submits.ts";
 
-const roots = [DiagnosisItem, DiagnosisResponse, DiagnosisResults, RateLimitErrorResponse, Revisions, ServedPrompt];
+const roots = [
+  DiagnosisItem,
+  DiagnosisResponse,
+  DiagnosisResults,
+  FeedbackItem,
+  FeedbackResults,
+  RateLimitErrorResponse,
+  Revisions,
+  ServedPrompt,
+];
 
 /** All named structs in these, by name. */
 function namedIn(structs: object[], found = new Map<string, object>()): Map<string, object> {
@@ -32,7 +42,9 @@ const isPlain = (schema: JsonSchema) => schema.properties === undefined && schem
 function typeOf(schema: JsonSchema, indent: string): string {
   if (typeof schema.$ref === "string") return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
   if ("const" in schema) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.oneOf)) return schema.oneOf.map((one: JsonSchema) => typeOf(one, indent)).join(" | ");
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  const either = schema.oneOf ?? (schema.type === undefined && schema.anyOf);
+  if (Array.isArray(either)) return either.map((one: JsonSchema) => typeOf(one, indent)).join(" | ");
   if (schema.type === "array") {
     const item = typeOf(schema.items as JsonSchema, indent);
     return item.includes(" | ") && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;

@@ -1,16 +1,18 @@
-// The client: prompts, records, and what holds them together.
+// The client: prompts, records, feedback, and what holds them together.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { invalidArgument, toClientError } from "./errors.ts";
 import { createEvents } from "./events.ts";
 import type { ClientEvents } from "./events.ts";
+import { makeToken } from "./feedback.ts";
+import type { GivenFeedback } from "./feedback.ts";
 import { flushTime } from "./limits.ts";
 import { readOptions } from "./options.ts";
 import type { ClientOptions } from "./options.ts";
-import type { KnownPrompt, Prompt, TypedPrompt } from "./prompt.ts";
+import type { Calls, KnownPrompt, Prompt, TypedPrompt } from "./prompt.ts";
 import { createPrompts } from "./prompts.ts";
 import type { PromptOptions } from "./prompts.ts";
-import { createQueue } from "./queue.ts";
-import type { Held, Totals } from "./queue.ts";
+import { createQueue, feedbackLane, recordLane } from "./queue.ts";
+import type { Held, Queue, Totals } from "./queue.ts";
 import { maskRecord } from "./record.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -43,6 +45,11 @@ export type Client<Known = unknown> = {
   submit(record: DiagnosisItem): Promise<{ id: string }>;
   /** Queues a record. Never throws. */
   record(record: DiagnosisItem): void;
+  /**
+   * Queues feedback on a record that its id names or, for two days, the idempotency key that it was or will be sent under. Never
+   * throws.
+   */
+  feedback(record: string, given: GivenFeedback): void;
   /** Sends what is queued without delay. Resolves when all of it is settled, or after `timeout` ms (default: 5,000). */
   flush(options?: { timeout?: number }): Promise<void>;
   /** Calls a listener with each event from now on, and returns a function that ends that. */
@@ -50,10 +57,15 @@ export type Client<Known = unknown> = {
   stats(): ClientStats;
   /**
    * Sends what is queued for `timeout` ms at most (default: 5,000), ends everything that is under way, and resolves with what
-   * became of all records of this client. Never rejects.
+   * became of all records and all feedback of this client. Never rejects.
    */
   close(options?: { timeout?: number }): Promise<Totals>;
   [Symbol.asyncDispose](): Promise<void>;
+};
+
+const sum = <T extends Totals>(ofRecords: T, ofFeedback: T): T => {
+  for (const name in ofRecords) (ofRecords[name] as number) += ofFeedback[name] as number;
+  return ofRecords;
 };
 
 /** Makes a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
@@ -62,7 +74,9 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   const { url, apiKey, mask, snapshot: kept, submitTimeout, retries } = options;
   const events = createEvents();
   const transport = createTransport(options, runtime);
-  const queue = createQueue(options, transport, events, runtime);
+  const [records, pieces] = [recordLane, feedbackLane].map((lane) =>
+    createQueue(options, transport, events, runtime, lane)
+  ) as [Queue, Queue];
   const snapshot = createSnapshot(
     typeof kept === "string" ? fileStore(kept) : kept,
     `${url} ${apiKey?.slice(3, 9)} `,
@@ -70,18 +84,38 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   );
   let closing: Promise<Totals> | undefined;
 
-  const record = (make: () => DiagnosisItem): void => {
+  const enqueue = (queue: Queue, code: string, add: () => void): void => {
     try {
       if (closing) throw closed();
       transport.touch();
-      const masked = maskRecord(make(), mask, runtime.now());
-      if (masked) queue.add(masked);
+      add();
     } catch (error) {
-      queue.drop(toClientError(error));
+      queue.drop(toClientError(error, code));
     }
   };
 
-  const prompts = createPrompts(options, transport, snapshot, events, record, runtime);
+  const calls: Calls = {
+    record: (make, target = { about: "", record: "" }) =>
+      enqueue(records, "invalid_record", () => {
+        const masked = maskRecord(make(), mask, runtime.now());
+        target.record = masked?.idempotencyKey;
+        if (masked) records.add(masked, target, masked.deployId);
+      }),
+    feedback: (target, given) =>
+      enqueue(pieces, "invalid_feedback", () => {
+        const { about, record, id = record } = target;
+        const { name, value, author = "" } = given;
+        // JSON would make it null, which withdraws.
+        if (value !== null && JSON.stringify(value) === "null") throw invalidArgument("value must be finite");
+        pieces.add({ ...given, record: id }, target, "", JSON.stringify([about, name, author]));
+      }),
+    feedbackToken: (target, given) =>
+      makeToken(apiKey, target, given, runtime.now()).catch((error) => {
+        throw toClientError(error, "invalid_argument");
+      }),
+  };
+
+  const prompts = createPrompts(options, transport, snapshot, events, calls, runtime);
 
   const submit = async (record: DiagnosisItem): Promise<{ id: string }> => {
     try {
@@ -109,11 +143,15 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
     }
   };
 
+  const flush = async (timeout: number, isLast?: boolean): Promise<void> => {
+    await Promise.all([records.flush(timeout, isLast), pieces.flush(timeout, isLast)]);
+  };
+
   const close = ({ timeout = flushTime } = {}): Promise<Totals> =>
     closing ??= (async () => {
       prompts.stop();
-      await queue.flush(timeout, true);
-      const totals = queue.abandon();
+      await flush(timeout, true);
+      const totals = sum(records.abandon(), pieces.abandon());
       await within(runtime, timeout, snapshot.close());
       events.close();
       transport.close();
@@ -123,10 +161,11 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   return {
     prompt: prompts.get as Client["prompt"],
     submit,
-    record: (item) => record(() => item),
-    flush: ({ timeout = flushTime } = {}) => queue.flush(timeout),
+    record: (item) => calls.record(() => item),
+    feedback: (record, given) => calls.feedback({ about: record, record }, given),
+    flush: ({ timeout = flushTime } = {}) => flush(timeout),
     on: events.on,
-    stats: () => ({ reads: prompts.reads(), ...queue.counts() }),
+    stats: () => ({ reads: prompts.reads(), ...sum(records.counts(), pieces.counts()) }),
     close,
     [Symbol.asyncDispose]: close as () => Promise<never>,
   };

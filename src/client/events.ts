@@ -9,17 +9,17 @@ export type ClientEvents = {
   /** A prompt that could not be refreshed is served although it is older than `maxAge`. `age` is in ms. */
   stale: { deployId: string; version: number; age: number; error: PromptLedgerError };
   /**
-   * A request has failed whose error no caller gets. Of several in a row, only the first one emits it. Each loss of records
-   * does, with their number.
+   * A request has failed whose error no caller gets. Of several in a row, only the first one emits it. Each loss of records or
+   * of feedback does, with their number.
    */
-  error: { error: PromptLedgerError; deployId?: string | undefined; records?: number };
+  error: { error: PromptLedgerError; deployId?: string | undefined; records?: number; feedback?: number };
   /** What had emitted `error` works again. */
   recover: { deployId?: string | undefined };
   /**
-   * Records are dropped from now on. Emitted once, until the queue is at most half full again. `close()` emits it too, with the
-   * number of `records` that it gave up.
+   * Records, or feedback, are dropped from now on. Emitted once for each, until its queue is at most half full again. `close()`
+   * emits it too, with the number of `records` or pieces of `feedback` that it gave up.
    */
-  drop: { error: PromptLedgerError; records?: number };
+  drop: { error: PromptLedgerError; records?: number; feedback?: number };
 };
 
 export type Events = {

@@ -16,6 +16,7 @@ export {
 } from "./errors.ts";
 export type { ErrorFacts } from "./errors.ts";
 export type { ClientEvents } from "./events.ts";
+export type { FeedbackTokenOptions, GivenFeedback } from "./feedback.ts";
 export type { FillOptions, MessageLists, Values } from "./fill.ts";
 export type { ClientOptions } from "./options.ts";
 export type {

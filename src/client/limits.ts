@@ -28,12 +28,16 @@ export const maxResponseBytes = 8_388_608;
 export const maxPrompts = 1_000;
 
 export const batchSize = 50;
+export const feedbackBatchSize = 500;
 export const batchDelay = 1_000;
 /** The service takes bodies of 1 MiB unless it is configured otherwise. */
 export const maxBatchBytes = 1_000_000;
 /** How many batches are sent at the same time. */
 export const maxSends = 4;
-/** A record is tried for this time. The service knows its key for two days. */
+/** A record, or feedback, is tried for this time. The service knows its key for two days. */
 export const oldestRecord = 86_400_000;
+/** How long a token for feedback may last, in days: while the service may know the record only by its key, and later. */
+export const tokenDays = 2;
+export const longTokenDays = 30;
 
 export const flushTime = 5_000;

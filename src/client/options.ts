@@ -34,9 +34,9 @@ export type ClientOptions = {
   submitTimeout?: number | undefined;
   /** How often a read and `submit()` are sent again. Default: 2. */
   retries?: number | undefined;
-  /** How many records may be queued. Default: 10,000. */
+  /** How many records may be queued, and how many pieces of feedback. Default: 10,000. */
   maxQueued?: number | undefined;
-  /** How many bytes of records may be queued. Default: 32 MiB. */
+  /** How many bytes of records may be queued, and how many of feedback. Default: 32 MiB. */
   maxQueuedBytes?: number | undefined;
   /** The constant `prompts` that `promptledger types` writes: `fill` then knows which variables need no value. Default: none. */
   prompts?: PromptDefaults | undefined;

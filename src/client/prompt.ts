@@ -1,8 +1,9 @@
 // A prompt as the application gets it: its content, its variables filled in, and the record of a call that is made with it.
 import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
+import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
+import { contentOf, newUuid } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
-import { contentOf } from "./record.ts";
 import type { DiagnosisItem, Message, ServedPrompt } from "./shapes.ts";
 
 /** Where a prompt comes from. */
@@ -115,8 +116,17 @@ export type CallOptions = {
 /** A call of a model that is under way. */
 export type ModelCall = {
   readonly sessionId: string;
+  /**
+   * What names the record of the call: its id once the service has stored it, until then its idempotency key. Undefined if the
+   * mask has left it out.
+   */
+  readonly record: string | undefined;
   /** Queues the record of the call, with its version, start and latency. Only the first time counts. Never throws. */
   done(outcome: Outcome): void;
+  /** Queues feedback on the record, which may come later. Nothing is sent if the mask has left out the record. Never throws. */
+  feedback(given: GivenFeedback): void;
+  /** Makes a token with which a page may give feedback on the record. Asks nothing of the service. Rejects with a PromptLedgerError. */
+  feedbackToken(options: FeedbackTokenOptions): Promise<string>;
 };
 
 /** What came of a call. What is not a text, such as messages, is recorded as JSON. */
@@ -150,8 +160,13 @@ export const isPrompt = (value: unknown): unknown => {
   return messages?.every?.((message) => message?.role && message.content?.length >= 0) && deploy?.currentVersion! >= 0;
 };
 
-/** Queues a record, which it makes itself, as that may fail. Never throws. */
-export type RecordCall = (make: () => DiagnosisItem) => void;
+/** What the calls of all prompts do. */
+export type Calls = {
+  /** Queues a record, which it makes itself, as that may fail. Never throws. */
+  record(make: () => DiagnosisItem, target?: Target): void;
+  feedback(target: Target, given: GivenFeedback): void;
+  feedbackToken(target: Target, options: FeedbackTokenOptions): Promise<string>;
+};
 
 /** Adds to values and lists what stands for the variables without either. */
 const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLists = {}): [Values, MessageLists] => {
@@ -167,7 +182,7 @@ export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
   defaults: Defaults | undefined,
-  record: RecordCall,
+  { record, feedback, feedbackToken }: Calls,
   { now }: Runtime,
 ): Prompt => {
   const { deployId, version } = content;
@@ -180,9 +195,18 @@ export const createPrompt = (
     },
     call({ sessionId = crypto.randomUUID(), additional_properties: ofCall } = {}) {
       const startAt = now();
+      const idempotencyKey = newUuid(startAt);
+      const target: Target = { about: idempotencyKey, record: idempotencyKey };
       let isDone = false;
       return {
         sessionId,
+        get record() {
+          return target.id ?? target.record;
+        },
+        feedback(given) {
+          if (target.record !== undefined) feedback(target, given);
+        },
+        feedbackToken: (options) => feedbackToken(target, options),
         done(outcome) {
           if (isDone) return;
           isDone = true;
@@ -191,6 +215,7 @@ export const createPrompt = (
             const { status, usage, additional_properties: ofOutcome } = outcome;
             return {
               deployId,
+              idempotencyKey,
               sessionId,
               status,
               content: contentOf(outcome),
@@ -205,7 +230,7 @@ export const createPrompt = (
               },
               promptVersion: version || undefined,
             };
-          });
+          }, target);
         },
       };
     },

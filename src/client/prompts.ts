@@ -6,7 +6,7 @@ import type { Events } from "./events.ts";
 import { own } from "./fill.ts";
 import { maxBackOff, maxPrompts } from "./limits.ts";
 import { createPrompt, freeze, isPrompt } from "./prompt.ts";
-import type { Fallback, Prompt, PromptContent, PromptDefaults, PromptSource, RecordCall } from "./prompt.ts";
+import type { Calls, Fallback, Prompt, PromptContent, PromptDefaults, PromptSource } from "./prompt.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { ServedPrompt } from "./shapes.ts";
@@ -49,7 +49,7 @@ export const createPrompts = (
   transport: Transport,
   snapshot: Snapshot,
   events: Events,
-  record: RecordCall,
+  calls: Calls,
   runtime: Runtime,
 ): Prompts => {
   const { send, touch, retry, pauseAfter } = transport;
@@ -200,7 +200,7 @@ export const createPrompts = (
     create(asked, freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source);
 
   const create = (asked: string, content: PromptContent, source: PromptSource) =>
-    createPrompt(content, source, own(prompts, asked)?.optional, record, runtime);
+    createPrompt(content, source, own(prompts, asked)?.optional, calls, runtime);
 
   return {
     get(deployId, { fallback } = {}) {

@@ -1,11 +1,21 @@
-// The queue of records: bounded, sent in batches off the application's path, and retried until each record is stored once,
-// refused for what is in it, or too old. A record is made text once, so that each attempt sends the same.
+// The queues of records and of feedback: bounded, sent in batches off the application's path, and retried until each item is
+// stored once, refused for what is in it, or too old. An item is made text once, so that each attempt sends the same.
 import { InvalidRequestError, NotFoundError, PromptLedgerError, unexpected } from "./errors.ts";
 import type { Events } from "./events.ts";
-import { asideFor, batchDelay, batchSize, maxBackOff, maxBatchBytes, maxSends, oldestRecord } from "./limits.ts";
+import type { Target } from "./feedback.ts";
+import {
+  asideFor,
+  batchDelay,
+  batchSize,
+  feedbackBatchSize,
+  maxBackOff,
+  maxBatchBytes,
+  maxSends,
+  oldestRecord,
+} from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { DiagnosisItem, DiagnosisResults } from "./shapes.ts";
+import type { DiagnosisResults, FeedbackResults } from "./shapes.ts";
 import { closed } from "./transport.ts";
 import type { Transport } from "./transport.ts";
 
@@ -16,26 +26,37 @@ type QueueOptions = {
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 };
 
-/** What became of all records of a client. */
+/** What became of all records and all feedback of a client. */
 export type Totals = {
-  /** Stored by the service. */
+  /** Stored by the service. So is feedback that could not be sent before other feedback took its place. */
   sent: number;
-  /** Given up by the client: the queue was full, the mask failed, the record is no JSON, or the client was closed. */
+  /** Given up by the client: the queue was full, the mask failed, it is no JSON, or the client was closed. */
   dropped: number;
-  /** Refused by the service for what is in them, still refused when the client was closed, or too old. */
+  /** Refused by the service for what is in it, still refused when the client was closed, or too old. */
   failed: number;
 };
 
-/** How many records wait or are being sent, and their bytes. */
+/** How many records and pieces of feedback wait or are being sent, and their bytes. */
 export type Held = { queued: number; queuedBytes: number };
+
+/** What a queue sends, where to, how many at once, and how many batches at the same time. */
+export type Lane = readonly [name: "records" | "feedback", path: string, most: number, sends: number];
+
+export const recordLane: Lane = ["records", "/v1/diagnoses", batchSize, maxSends];
+/** One batch follows the other, as the order of feedback counts. */
+export const feedbackLane: Lane = ["feedback", "/v1/feedback", feedbackBatchSize, 1];
 
 export type Queue = {
   counts(): Totals & Held;
-  add(record: DiagnosisItem): void;
-  /** Counts a record that is not queued. Of several in a row, only the first emits `drop`. */
+  /**
+   * Queues a body, whose target gets the id of the record. What could not be sent gives way to later items that are `about` the
+   * same. Throws if the queue is full.
+   */
+  add(body: object, target: Target, deployId?: string, about?: string): void;
+  /** Counts what is not queued. Of several in a row, only the first emits `drop`. */
   drop(error: PromptLedgerError): void;
   /**
-   * Sends all that waits, without delay, and if it is the last time what is set aside too. Resolves when each record is settled
+   * Sends all that waits, without delay, and if it is the last time what is set aside too. Resolves when each item is settled
    * or refused for now, or after so many ms.
    */
   flush(timeout: number, isLast?: boolean): Promise<void>;
@@ -43,31 +64,38 @@ export type Queue = {
   abandon(): Totals;
 };
 
-/** A record in the queue. */
+/** A record or a piece of feedback in the queue. */
 type Item = {
   text: string;
   size: number;
   at: number;
+  target: Target;
   deployId: string;
-  /** How many records may be in its batch: fewer once a batch did not pass as a whole. */
+  about: string;
+  /** How many items may be in its batch: fewer once a batch did not pass as a whole. */
   together: number;
-  /** How many records had been stored when something in between did not let it pass. */
+  /** How many items had been stored when it was last sent in vain. */
   blockedAt?: number;
 };
+
+type Result = DiagnosisResults["results"][number] & FeedbackResults["results"][number];
 
 export const createQueue = (
   { maxQueued, maxQueuedBytes, submitTimeout, waitUntil }: QueueOptions,
   { send, touch, errorOf, pauseAfter }: Transport,
   events: Events,
   runtime: Runtime,
+  [name, path, most, maxSends]: Lane,
 ): Queue => {
   const { now, startTimer } = runtime;
   // Where the process may be frozen after a response, nothing waits for more to go with it.
   const delay = waitUntil ? 0 : batchDelay;
   let sent = 0, dropped = 0, failed = 0, queued = 0, queuedBytes = 0;
   let waiting: Item[] = [];
-  /** Records that are not sent for a while, so that they hold up no others. */
+  /** Items that are not sent for a while, so that they hold up no others. */
   let aside: Item[] = [];
+  /** The newest item about each thing. */
+  const newest = new Map<string, Item>();
   let sends = 0, flushes = 0, pausedUntil = 0;
   let futile = 0; // batches in a row that came to nothing
   /** Why the last batch that was answered, or was not, must be sent again. */
@@ -79,31 +107,58 @@ export const createQueue = (
   const isRefused = () => failure?.retryable === false;
   const isCrowded = () => Math.max(queued / maxQueued, queuedBytes / maxQueuedBytes) > 0.5;
 
-  /** Takes the records of the next batch: from the front, as many as may go together. */
+  const settle = (item: Item): void => {
+    queued--;
+    queuedBytes -= item.size;
+    if (newest.get(item.about) === item) newest.delete(item.about);
+  };
+
+  /** Takes the items of the next batch: from the front, as many as may go together. */
   const take = (): Item[] => {
-    let bytes = 0, most = batchSize;
-    const rest = waiting.findIndex(({ size, together }, index) => {
-      most = Math.min(most, together);
-      bytes += size + 1;
-      return index >= most || index > 0 && bytes > maxBatchBytes;
+    // What was sent in vain must not come after what has replaced it.
+    waiting = waiting.filter((item) => {
+      const isReplaced = item.about && item.blockedAt! >= 0 && newest.get(item.about) !== item;
+      if (isReplaced) {
+        sent++;
+        settle(item);
+      }
+      return !isReplaced;
     });
-    return waiting.splice(0, rest < 0 ? batchSize : rest);
+    let bytes = 0, fitting = most;
+    const rest = waiting.findIndex(({ size, together }, index) => {
+      fitting = Math.min(fitting, together);
+      bytes += size + 1;
+      return index >= fitting || index > 0 && bytes > maxBatchBytes;
+    });
+    return waiting.splice(0, rest < 0 ? most : rest);
   };
 
   const deliver = async (items: Item[]): Promise<void> => {
     const { length } = items;
     sends++;
-    const text = `{"records":[${items.map(({ text }) => text)}]}`;
+    const text = `{"${name}":[${items.map(({ text }) => text)}]}`;
+    const isStored = (result: Result) => result?.status === 201 || result?.status === 200;
+    // Feedback that waits for its record has null for an id.
+    const idOf = ({ id, recordId = id }: Result) => recordId;
     const isWanted = (body: unknown) => {
-      const { results } = Object(body) as Partial<DiagnosisResults>;
+      const { results } = Object(body) as { results?: Result[] };
       return results?.length === length &&
-        results.every?.((result) => result?.status === 201 ? result.id : result?.code);
+        results.every?.((result) => isStored(result) ? idOf(result) !== undefined : result?.code);
     };
-    // Why each record was not stored; undefined for those that were.
-    const errors = await send<DiagnosisResults>("/v1/diagnoses", submitTimeout, isWanted, undefined, text).then(
+    let whole: PromptLedgerError | undefined;
+    // Why each item was not stored; undefined for those that were.
+    const errors = await send<{ results: Result[] }>(path, submitTimeout, isWanted, undefined, text).then(
       ([{ results }, headers]) =>
-        results.map((result) => result.status === 201 ? undefined : errorOf(result.status, headers, result)),
-      (error: PromptLedgerError) => items.map(() => error),
+        results.map((result, index) => {
+          if (!isStored(result)) return errorOf(result.status, headers, result, "#");
+          const id = idOf(result);
+          if (id) items[index]!.target.id = id;
+          return undefined;
+        }),
+      (error: PromptLedgerError) => {
+        whole = error;
+        return items.map(() => error);
+      },
     );
     sends--;
     // The client was closed meanwhile.
@@ -116,9 +171,9 @@ export const createQueue = (
       const error = errors.shift();
       const { deployId } = item;
       const isOff = error instanceof NotFoundError;
-      // The service may refuse a batch for one of its records, which halves find.
-      const isCut = length > 1 && error?.code === "invalid_request";
-      // Something in between may take offence at one record too, or be in the way of all.
+      // The service may refuse a batch for one of its items, which halves find.
+      const isCut = length > 1 && whole instanceof InvalidRequestError;
+      // Something in between may take offence at one item too, or be in the way of all.
       const isBlocked = isCut || error?.code === unexpected;
       if (isBlocked) item.together = Math.ceil(length / 2);
       if (!error) {
@@ -131,7 +186,7 @@ export const createQueue = (
         refusal = error;
       } else {
         if (isOff || isBlocked && length === 1 && sent > item.blockedAt!) {
-          // The deployment may have been switched off for a moment, and others have passed since that record did not.
+          // The deployment may have been switched off for a moment, and others have passed since that item did not.
           if (aside.push(item) === 1) startTimer(recall, asideFor, false);
           if (isOff) events.fail(deployId, error, deployId);
         } else {
@@ -141,17 +196,16 @@ export const createQueue = (
         }
         continue;
       }
-      queued--;
-      queuedBytes -= item.size;
+      settle(item);
     }
     waiting.unshift(...again);
-    if (refusal) events.emit("error", { error: refusal, records: failed - failedBefore });
-    if (failure) events.fail("records", failure);
+    if (refusal) events.emit("error", { error: refusal, [name]: failed - failedBefore });
+    if (failure) events.fail(name, failure);
     else if (sent > sentBefore) {
-      events.succeed("records");
+      events.succeed(name);
       futile = 0;
     }
-    // What refuses all records may be at fault itself.
+    // What refuses all items may be at fault itself.
     if (failure || refusal && sent === sentBefore) {
       pausedUntil = now() + pauseAfter(failure ?? { retryable: true }, ++futile, maxBackOff);
     }
@@ -169,15 +223,16 @@ export const createQueue = (
     cancelTimer();
     // After a failure one batch at a time tries whether the service is back.
     while (waiting.length > 0 && sends < (futile > 0 ? 1 : maxSends)) {
-      // A record from the future, or a wait beyond the longest one, shows that the clock was set back.
-      const isDue = flushes > 0 || waiting.length >= batchSize || waiting[0]!.at > now();
+      // An item from the future, or a wait beyond the longest one, shows that the clock was set back.
+      const isDue = flushes > 0 || waiting.length >= most || waiting[0]!.at > now();
       const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0]!.at + delay) - now();
       if (wait > 0 && wait <= maxBackOff) {
         // A process that ends waits for what was just recorded, but not for a service that is away.
         cancelTimer = startTimer(pump, wait, !failure || flushes > 0);
         break;
       }
-      void deliver(take());
+      const items = take();
+      if (items.length > 0) void deliver(items);
     }
     if (sends === 0 && (isRefused() || waiting.length === 0)) {
       onFlushed.splice(0).forEach((call) => call());
@@ -199,15 +254,17 @@ export const createQueue = (
   return {
     counts: () => ({ sent, dropped, failed, queued, queuedBytes }),
     flush,
-    add(record) {
-      const text = JSON.stringify(record);
+    add(body, target, deployId = "", about = "") {
+      const text = JSON.stringify(body);
       const size = new TextEncoder().encode(text).length;
       if (queued >= maxQueued || queuedBytes + size > maxQueuedBytes) {
         throw new PromptLedgerError("queue_full", "The queue is full");
       }
       queued++;
       queuedBytes += size;
-      waiting.push({ text, size, at: now(), deployId: record.deployId, together: batchSize });
+      const item = { text, size, at: now(), target, deployId, about, together: most };
+      waiting.push(item);
+      newest.set(about, item);
       if (!waitUntil) pump();
       else {
         try {
@@ -227,7 +284,7 @@ export const createQueue = (
     },
     abandon() {
       cancelTimer();
-      if (queued > 0) events.emit("drop", { error: closed(`Closed with records left: ${queued}`), records: queued });
+      if (queued > 0) events.emit("drop", { error: closed(`Closed with ${name} left: ${queued}`), [name]: queued });
       const refused = isRefused() ? queued : aside.length;
       failed += refused;
       dropped += queued - refused;

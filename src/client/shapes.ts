@@ -50,6 +50,40 @@ export type DiagnosisResults = {
   }[];
 };
 
+export type FeedbackItem = {
+  /** As for a single record. Null withdraws what was given. */
+  value: boolean | number | string | null;
+  /** The reason, in words. */
+  comment?: string | undefined;
+  /** The application's own name for whoever gives it. Default: empty, one voice for the record. */
+  author?: string | undefined;
+  /** Who gives it. */
+  source?: "user" | "reviewer" | "program" | undefined;
+  /** The record's id, or the Idempotency-Key that it is sent under. */
+  record?: string | undefined;
+  /** In place of a record: the newest one of this session in `deployId`. */
+  sessionId?: string | undefined;
+  /** With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT. */
+  deployId?: string | undefined;
+  /** What is judged. */
+  name: string;
+};
+
+export type FeedbackResults = {
+  results: {
+    /** The status that a single request would get. */
+    status: number;
+    /** The record, or null while the feedback waits for it. */
+    recordId?: string | null | undefined;
+    /** Whether anything was written. */
+    isChanged?: boolean | undefined;
+    /** Why it was refused, for people. */
+    error?: string | undefined;
+    /** Why it was refused, for programs. */
+    code?: string | undefined;
+  }[];
+};
+
 /** A message of a prompt. Further members are stored and served. */
 export type Message = {
   /** The role of its author, such as system or user. */

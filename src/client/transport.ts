@@ -45,8 +45,8 @@ export type Transport = {
   retry<T>(attempt: () => Promise<T>, retries: number, until?: number): Promise<T>;
   /** How long to leave the service alone after so many failures in a row (from 1), in ms. */
   pauseAfter(error: { retryable: boolean; retryAfter?: number | undefined }, failures: number, maxMs: number): number;
-  /** What a refusal means, be it a response or a result of a batch. */
-  errorOf(status: number, headers: Headers, body: unknown): PromptLedgerError;
+  /** What a refusal means, be it a response or, marked by #, a result of a batch. */
+  errorOf(status: number, headers: Headers, body: unknown, mark?: "#"): PromptLedgerError;
   /** Aborts what is under way, and refuses all that is sent later. */
   close(): void;
 };
@@ -59,22 +59,23 @@ type TransportOptions = {
 
 /**
  * What a refusal means, by its status, its text, and its code or the reset of the quota. A gateway's body may have an `error` too,
- * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record.
+ * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record. A batch
+ * whose results have the right form is the service's: `#` marks them.
  */
 const meanings: [pattern: RegExp, kind: typeof PromptLedgerError, code: string][] = [
   [
-    /^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Re(quest body|cord) must be (at most|nested) |Idempotency-Key)/,
+    /^#4(0[049]|13|22) (?!Deploy not )|^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Re(quest body|cord) must be (at most|nested) |Idempotency-Key)/,
     InvalidRequestError,
     "invalid_request",
   ],
   [
-    /^40[13] (Missing or invalid authorization|(No|Invalid) API key|This key may not) /,
+    /^#?40[13] (Missing or invalid authorization|(No|Invalid) API key|This key may not) /,
     AuthenticationError,
     "unauthorized",
   ],
-  [/^404 Deploy not found or not accessible /, NotFoundError, "deployment_not_found"],
-  [/^429 Rate limit exceeded (quota_exhausted|\d{10})$/, QuotaExceededError, "quota_exhausted"],
-  [/^(408|50[0234]) /, UnavailableError, "unavailable"],
+  [/^#?404 Deploy not found or not accessible /, NotFoundError, "deployment_not_found"],
+  [/^#?429 Rate limit exceeded (quota_exhausted|\d{10})$/, QuotaExceededError, "quota_exhausted"],
+  [/^#?(408|50[0234]) | too_much_feedback$/, UnavailableError, "unavailable"],
   [/ /, UnavailableError, unexpected],
 ];
 
@@ -142,10 +143,10 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
     }
   };
 
-  const errorOf = (status: number, headers: Headers, body: unknown): PromptLedgerError => {
+  const errorOf = (status: number, headers: Headers, body: unknown, mark = ""): PromptLedgerError => {
     const { error, code, details } = Object(body) as Partial<RateLimitErrorResponse & { code: string }>;
     const text = typeof error === "string" ? error : "";
-    const said = `${status} ${text} ${details?.resetTime ?? code}`;
+    const said = `${mark}${status} ${text} ${details?.resetTime ?? code}`;
     const [, kind, standard] = meanings.find(([pattern]) => pattern.test(said))!;
     // What comes from something in between may be gone the next time.
     const retryable = kind === UnavailableError;

@@ -10,6 +10,9 @@ import type { MessageLists, Values } from "../../src/client/fill.ts";
 import type { ClientOptions } from "../../src/client/options.ts";
 import type { Prompt } from "../../src/client/prompt.ts";
 import type { Message } from "../../src/client/shapes.ts";
+import { isSignedWith, makeFeedbackToken } from "../../src/common/feedback-token.ts";
+import type { FeedbackGrant } from "../../src/common/feedback-token.ts";
+import { hashApiKey } from "../../src/common/ids.ts";
 import { jsonText } from "../../src/common/json-text.ts";
 import { fillVariables } from "../../src/management/prompt-text.ts";
 import { goodBody, noon } from "../helpers.ts";
@@ -41,6 +44,7 @@ type Step = {
   ask?: string;
   submit?: object;
   record?: number;
+  feedback?: number;
   close?: number;
   wait?: number;
   gives?: unknown;
@@ -53,12 +57,13 @@ type Step = {
 
 type Case = { name: string; options: ClientOptions; steps: Step[] };
 
+const lists = ["cache", "refusals", "retries", "queue", "feedback"] as const;
+
+type TokenCase = FeedbackGrant & { key: string; token: string };
+
 type Cases =
-  & { answers: Record<string, Answer>; fill: FillCase[] }
-  & Record<
-    "cache" | "refusals" | "retries" | "queue",
-    Case[]
-  >;
+  & { answers: Record<string, Answer>; fill: FillCase[]; tokens: TokenCase[] }
+  & Record<(typeof lists)[number], Case[]>;
 
 const cases = JSON.parse(await readFile(pathOf("test/client/cases.json"), "utf8")) as Cases;
 
@@ -86,7 +91,7 @@ for (const { name, messages, values, lists, option, filled, missing } of cases.f
 const deployId = "support/assistant@production";
 const fallback = { messages: [{ role: "system", content: "You answer customers of {{shop}}." }] };
 
-for (const list of ["cache", "refusals", "retries", "queue"] as const) {
+for (const list of lists) {
   for (const { name, options, steps } of cases[list]) {
     test(`${list}: ${name}`, async () => {
       const clock = createClock(noon);
@@ -94,15 +99,19 @@ for (const list of ["cache", "refusals", "retries", "queue"] as const) {
       const sent: string[] = [], told: string[] = [], batches: number[] = [];
       const keys = new Set<string>();
 
-      /** Notes a request. Gives how many records it has. */
+      /** Notes a request. Gives how many records or pieces of feedback it has. */
       async function note(request: Request, requestName: string): Promise<number> {
         sent.push(requestName);
         if (requestName === "submit") keys.add(request.headers.get("Idempotency-Key")!);
-        if (requestName !== "batch") return 0;
-        const { records } = await request.json() as { records: { idempotencyKey: string }[] };
-        records.forEach(({ idempotencyKey }) => keys.add(idempotencyKey));
-        batches.push(records.length);
-        return records.length;
+        if (requestName !== "batch" && requestName !== "feedback") return 0;
+        const { records, feedback } = await request.json() as {
+          records?: { idempotencyKey: string }[];
+          feedback?: object[];
+        };
+        records?.forEach(({ idempotencyKey }) => keys.add(idempotencyKey));
+        const { length } = (records ?? feedback)!;
+        batches.push(length);
+        return length;
       }
 
       /** Answers as the steps say. Only `silent` is not waited for. */
@@ -133,6 +142,9 @@ for (const list of ["cache", "refusals", "retries", "queue"] as const) {
         const action = act(step);
         action?.then((value) => outcome = describe(value), (error) => outcome = describe(error));
         for (let count = step.record ?? 0; count > 0; count--) client.record(record);
+        for (let nth = 0; nth < (step.feedback ?? 0); nth++) {
+          client.feedback("order-4711", { name: `name-${nth}`, value: true });
+        }
         await clock.pass(step.wait ?? 0);
         const where = `step ${index + 1}`;
         if (step.gives !== undefined) assert.equal(pick(outcome, step.gives), step.gives, where);
@@ -151,6 +163,13 @@ for (const list of ["cache", "refusals", "retries", "queue"] as const) {
       }
     });
   }
+}
+
+for (const { key, token, ...grant } of cases.tokens) {
+  test(`a token for ${grant.record}`, async () => {
+    assert.is(await makeFeedbackToken(await hashApiKey(key), grant), token);
+    assert.ok(await isSignedWith(await hashApiKey(key), token));
+  });
 }
 
 /** What cases say of an outcome. */

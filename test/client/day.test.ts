@@ -1,4 +1,4 @@
-// A day of an application on a virtual clock: 10 processes ask for 5 prompts and record their calls, while 100 promotions are made,
+// A day of an application on a virtual clock: 10 processes ask for 5 prompts, record their calls and give thumbs, while 100 promotions are made,
 // the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes. For ten minutes the key
 // is refused, six times a deployment is switched off, and twelve times something else answers in place of the service.
 import { readFile } from "node:fs/promises";
@@ -40,7 +40,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-test("no request fails, no prompt is older than said, and every record is stored once under its version", async () => {
+test("no request fails, no prompt is older than said, and every record and thumb is stored once where it belongs", async () => {
   const random = createRandom(seed);
   const between = (from: number, to: number) => Math.floor(from + random() * (to - from));
   const world = await createWorld({ monthlyLimit: 1_000_000, maxBodyBytes: 1024 * 1024 });
@@ -115,6 +115,8 @@ test("no request fails, no prompt is older than said, and every record is stored
   async function fetch(request: Request): Promise<Response> {
     const gone = () => new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
     if (isIn(clock.now, slowness)) await delay(between(0, 8 * second));
+    // Feedback that is given up on its way must not come after what has replaced it.
+    if (request.signal.aborted && request.url.endsWith("/v1/feedback")) throw gone();
     if (isIn(clock.now, refusal)) return new Response('{"error":"Invalid API key"}', { status: 401 });
     if (odds.some((window) => isIn(clock.now, window))) {
       oddAnswers++;
@@ -141,6 +143,8 @@ test("no request fails, no prompt is older than said, and every record is stored
   let snapshot = "";
   const store = { load: () => snapshot, save: (text: string) => void (snapshot = text) };
   const used = new Map<string, { reference: string; version: number }>();
+  const thumbs = new Map<string, number>(); // the last one of each session
+  let given = 0;
   const sources = new Map<string, number>();
   const lags = { calm: 0, cache: 0, any: 0 };
   const failures: unknown[] = [];
@@ -178,6 +182,16 @@ test("no request fails, no prompt is older than said, and every record is stored
           call.done({ status: 1, input: prompt.fill({ name: "Ada" }) });
           if (isOff(reference, clock.now)) madeWhileOff++;
         });
+        // Some come before the record, some are changed.
+        for (let count = between(0, 3); count > 0; count--) {
+          at(clock.now + between(0, random() < 0.5 ? 8 * second : hour), () => {
+            if (clock.now >= until + 9 * second) return;
+            const value = random() < 0.5;
+            call.feedback({ name: "thumb", value });
+            thumbs.set(call.sessionId, Number(value));
+            given++;
+          });
+        }
       } catch (error) {
         // What was refused is remembered for a minute, unless a look shows that it is active.
         if (!(error instanceof NotFoundError && isOff(reference, askedAt, minute + lookEvery))) failures.push(error);
@@ -251,7 +265,7 @@ test("no request fails, no prompt is older than said, and every record is stored
   const context =
     `SEED=${seed}, ${used.size} requests, ${reads} reads of at most ${expectedReads}, ${readsLost} lost, ` +
     `${JSON.stringify([...sources])}, lags ${JSON.stringify(lags)}, ${oddAnswers} odd answers, ` +
-    `${madeWhileOff} records of a deployment that was off`;
+    `${madeWhileOff} records of a deployment that was off, ${given} thumbs on ${thumbs.size} records`;
   if (process.env.VERBOSE !== undefined) console.log(context);
   assert.equal(failures, [], context);
   assert.is(closed.length, 2 * processes + 1);
@@ -263,13 +277,21 @@ test("no request fails, no prompt is older than said, and every record is stored
   assert.ok(lags.any <= hour + minute, context);
 
   // Every record once, under the version and the deployment it was made with.
-  assert.equal([sum("sent"), sum("dropped"), sum("failed")], [used.size, 0, 0], context);
+  assert.equal([sum("sent"), sum("dropped"), sum("failed")], [used.size + given, 0, 0], context);
   assert.is(stored.length, used.size, context);
   const wrong = stored.filter(({ session_id: sessionId, prompt_version: version, deployment_id: deployId }) => {
     const call = used.get(String(sessionId));
     return call?.version !== version || targets[references.indexOf(call!.reference)]!.deployId !== deployId;
   });
   assert.equal(wrong, [], context);
+
+  // Every thumb once, under its record.
+  const found = await database.read({
+    sql: "select session_id, value from feedback join diagnoses using (position) where name = 'thumb'",
+  });
+  assert.ok(thumbs.size > 10 && found.length === thumbs.size, `${found.length} thumbs of ${context}`);
+  assert.equal(found.filter(({ session_id, value }) => thumbs.get(String(session_id)) !== value), [], context);
+  assert.equal(await database.read({ sql: "select name from waiting_feedback" }), [], context);
 
   // One read for each start and each change, in each process. Changes that follow each other are one.
   assert.is(reads, sum("reads") + readsLost, context);

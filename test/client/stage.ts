@@ -116,6 +116,7 @@ export const names: Record<string, string> = {
   "GET /v1/revisions": "look",
   "POST /v1/diagnosis": "submit",
   "POST /v1/diagnoses": "batch",
+  "POST /v1/feedback": "feedback",
 };
 
 type Told = { [Name in keyof ClientEvents]: ClientEvents[Name] & { event: Name } }[keyof ClientEvents];
