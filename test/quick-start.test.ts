@@ -112,9 +112,14 @@ test("the commands of the README work one after the other", async () => {
 });
 
 test("the calls of src/http/README.md are answered as it shows", async () => {
-  const sections = ["Read the active prompt", "Submit a record", "Read the quota", "Manage over HTTP"].map((name) =>
-    sectionOf(http, name)
-  );
+  const sections = [
+    "Read the active prompt",
+    "Submit a record",
+    "Give feedback",
+    "Give feedback on many records",
+    "Read the quota",
+    "Manage over HTTP",
+  ].map((name) => sectionOf(http, name));
   for (const section of sections) {
     for (const { words } of blocksOf(section, "sh").flatMap(commandsIn)) {
       const valuesOf = (option: string) =>
@@ -122,7 +127,8 @@ test("the calls of src/http/README.md are answered as it shows", async () => {
       const headers = valuesOf("-H").map((line) => line.split(": ") as [string, string]);
       const [body] = valuesOf("-d");
       const url = fillIn(words.find((word) => word.startsWith("http"))!);
-      const response = await fetch(url, { headers, ...(body === undefined ? {} : { method: "POST", body }) });
+      const [method = body === undefined ? "GET" : "POST"] = valuesOf("-X");
+      const response = await fetch(url, { method, headers, ...(body !== undefined && { body }) });
       const answer = await response.json() as object;
       assert.ok(response.ok, `${url}: ${JSON.stringify(answer)}`);
       for (const shown of blocksOf(section, "json")) {
