@@ -19,12 +19,21 @@ async function migrationsModule(): Promise<string> {
     const name = file.replace(/\.sql$/, "");
     return { name, text: `  {\n    name: "${name}",\n    checksum: "${checksum}",\n    sql: ${literal(sql)},\n  },\n` };
   }));
+  const made = Array.from(
+    (await Promise.all(files.map((file) => readText(`sql/${file}`)))).join("\n").matchAll(
+      /^create trigger (\w+) [^]*?(?=;[ \t]*$)/gm,
+    ),
+    ([sql, name]) => [name!, sql.replace(/^create trigger /, "")] as const,
+  );
+  const triggers = [...new Map(made)].map(([name, sql]) => `  ${name}: ${literal(sql)},\n`);
   return [
     "// Generated from sql/ by `npm run generate`; edit the files there.\n",
     "// deno-fmt-ignore-file\n",
     'import type { Migration } from "./migrate.ts";\n\n',
     "/** The name of the last one, for modules that need no SQL. */\n",
     `export const latestMigration = "${entries.at(-1)!.name}";\n\n`,
+    "/** The triggers of a database, as SQLite keeps their texts, by name. */\n",
+    `export const triggers: Readonly<Record<string, string>> = {\n${triggers.join("")}};\n\n`,
     "/** All migrations, in order. */\n",
     `export const migrations: readonly Migration[] = [\n${entries.map(({ text }) => text).join("")}];\n`,
   ].join("");

@@ -5,6 +5,25 @@ import type { Migration } from "./migrate.ts";
 /** The name of the last one, for modules that need no SQL. */
 export const latestMigration = "024-create-feedback";
 
+/** The triggers of a database, as SQLite keeps their texts, by name. */
+export const triggers: Readonly<Record<string, string>> = {
+  audit_log_no_delete: `audit_log_no_delete before delete on audit_log begin select raise(abort, 'Entries of the audit log stay'); end`,
+  audit_log_no_update: `audit_log_no_update before update on audit_log begin select raise(abort, 'Entries of the audit log stay'); end`,
+  idempotency_keys_take_feedback: `idempotency_keys_take_feedback after insert on idempotency_keys begin
+  insert into feedback (position, name, author, value, comment, source, given_at, change)
+  select d.position, w.name, w.author, w.value, w.comment, w.source, w.given_at, 1
+  from waiting_feedback w
+  cross join commits m on m.id = substr(new.record_id, 6, 24)
+  cross join diagnoses d on d.position = m.position
+    + 16 * (instr('0123456789abcdef', substr(new.record_id, 30, 1)) - 1)
+    + instr('0123456789abcdef', substr(new.record_id, 31, 1)) - 1
+  where w.workspace_id = new.workspace_id and w.key = new.key
+    and (w.deployment_id is null or w.deployment_id = d.deployment_id)
+  on conflict do nothing; delete from waiting_feedback where workspace_id = new.workspace_id and key = new.key; end`,
+  diagnoses_drop_feedback: `diagnoses_drop_feedback after delete on diagnoses begin
+  delete from feedback where position = old.position; delete from earlier_feedback where position = old.position; end`,
+};
+
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
   {

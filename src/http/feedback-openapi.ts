@@ -112,7 +112,7 @@ const methods: Described[] = [
     path: feedbackPaths.many,
     method: "post",
     operationId: "giveFeedbackOnMany",
-    summary: "Give up to 500 pieces of feedback. Each is stored or refused as if it came alone",
+    summary: "Give many pieces of feedback. Each is stored or refused as if it came alone",
     requestBody: body(FeedbackBatch, {
       feedback: [
         { record: "4bf92f35", name: "correctness", value: 0.8, source: "program", author: "judge-2" },

@@ -37,7 +37,7 @@ import { allowOnly, createRouter } from "./router.ts";
 import { checkBeside, checkOptions } from "./settings.ts";
 import type { Checks } from "./settings.ts";
 
-/** `ratePerMinute` bounds how many pieces of feedback a workspace gives, in each process. Default: 60,000. */
+/** `ratePerMinute` bounds how many pieces of feedback a workspace gives, in each instance of the service. Default: 60,000. */
 type FeedbackOptions = { ratePerMinute?: number | undefined };
 
 const checks: Checks = {

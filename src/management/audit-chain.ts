@@ -2,6 +2,7 @@
 // swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too. The
 // head of the log counts them, so that no other entry can lose its hash.
 import { sha256 } from "../common/ids.ts";
+import { triggers } from "../database/migrations.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { insertInto } from "./table.ts";
@@ -156,19 +157,12 @@ async function walk(database: Database, { position: end }: Head, older: number, 
   return { head, brokenAt: null };
 }
 
-/** The triggers that keep entries as they are. See sql/017-name-sources.sql. */
-const guards = ["delete", "update"].map((verb) => ({
-  name: `audit_log_no_${verb}`,
-  sql:
-    `audit_log_no_${verb} before ${verb} on audit_log begin select raise(abort, 'Entries of the audit log stay'); end`,
-}));
-
-/** The names of these triggers that are missing or altered, and of all others. */
+/** The names of the triggers that are missing or altered, and of those that are not ours. Two of ours keep entries as they are. */
 export async function findTriggerFaults(database: Database): Promise<string[]> {
   const rows = await database.read({ sql: "select name, sql from sqlite_master where type = 'trigger' order by name" });
   const present = new Map(rows.map((row) => [text(row, "name"), text(row, "sql").replace(/^create trigger /i, "")]));
-  const names = new Set([...guards.map(({ name }) => name), ...present.keys()]);
-  return [...names].filter((name) => guards.find((guard) => guard.name === name)?.sql !== present.get(name));
+  const names = new Set([...Object.keys(triggers), ...present.keys()]);
+  return [...names].filter((name) => triggers[name] !== present.get(name));
 }
 
 export const toEntry = (row: Row): StoredEntry => ({
