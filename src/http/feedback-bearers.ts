@@ -7,6 +7,7 @@ import type { FeedbackGrant } from "../common/feedback-token.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
+import { feedbackAuthor } from "../schema/feedback.ts";
 import { headerOf, readBearer, readValidKey } from "./authorization.ts";
 import type { ValidKey } from "./authorization.ts";
 import { whileUnread } from "./body.ts";
@@ -49,7 +50,7 @@ export function createBearers(database: Database, clock: Clock): Bearers {
       const token = header === "" ? "" : readBearer(header);
       if (!isFeedbackToken(token)) return await readValidKey(ctx, context);
       const said = readFeedbackToken(token);
-      if (said === undefined) throw invalidFeedbackToken();
+      if (said === undefined || !feedbackAuthor.is(said.author)) throw invalidFeedbackToken();
       const { keyHashStart, ...grant } = said;
       const signer = await whileUnread(ctx, context, () => findSigner(token, keyHashStart));
       if (signer === undefined) throw invalidFeedbackToken();

@@ -248,6 +248,8 @@ test("a token gives feedback on its record and its names, for its author, until 
     "invalid_feedback_token",
   ]);
   assert.equal(await refused("order-1", "thumb", { value: true }, "plf_nonsense"), [401, "invalid_feedback_token"]);
+  const odd = await token(world, { author: "two\nlines" });
+  assert.equal(await refused("order-1", "thumb", { value: true }, odd), [401, "invalid_feedback_token"]);
   const many = await world.send("/v1/feedback", {
     method: "POST",
     headers: bearer(plf),
