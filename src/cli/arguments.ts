@@ -99,7 +99,7 @@ function parse(argv: string[], options: Parameter[]): { values: Record<string, s
   const flag = { type: "boolean" } as const;
   try {
     const { values, positionals } = parseArgs({
-      args: joinNegatives(argv),
+      args: joinValues(argv, options),
       allowPositionals: true,
       options: Object.fromEntries(
         options.map(({ name, placeholder }) => [name, placeholder === undefined ? flag : text]),
@@ -133,14 +133,19 @@ function describeMissingValue(message: string, options: Parameter[]): string | u
   return `--${name} needs a value: --${name} ${option.placeholder}${dashed}`;
 }
 
-/** `--status -1` → `--status=-1`: after an option a negative number is its value, not another option. */
-function joinNegatives(argv: string[]): string[] {
+/**
+ * `--status -1` → `--status=-1`: after an option a negative number is its value, not another option. An option that needs no
+ * value gets its own where none follows.
+ */
+function joinValues(argv: string[], options: Parameter[]): string[] {
   const joined: string[] = [];
-  for (const word of argv) {
+  for (const [nth, word] of argv.entries()) {
     const option = joined.at(-1);
+    const bare = options.find(({ name }) => word === `--${name}`)?.bareValue;
     if (/^-\d/.test(word) && option !== undefined && /^--[a-z-]+$/.test(option)) {
       joined.splice(-1, 1, `${option}=${word}`);
-    } else joined.push(word);
+    } else if (bare !== undefined && (argv[nth + 1] ?? "-").startsWith("-")) joined.push(`${word}=${bare}`);
+    else joined.push(word);
   }
   return joined;
 }

@@ -20,6 +20,7 @@ import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
 import { checkCommands } from "./check.ts";
+import { feedbackPresentations } from "./feedback.ts";
 import { importCommands } from "./import.ts";
 import { pullCommands } from "./pull.ts";
 import { releaseCommands } from "./release.ts";
@@ -160,6 +161,7 @@ const operationCommands = commandsOf(operations, [
   ...deploymentPresentations,
   ...recordPresentations,
   ...sessionPresentations,
+  ...feedbackPresentations,
   ...pricePresentations,
   ...auditPresentations,
 ]);

@@ -1,5 +1,6 @@
 // The parameters of a command. Its usage line declares them, and is parsed once: reading arguments, help, completion and the
 // words of messages follow from them.
+import { anyName } from "../ledger/feedback-scan.ts";
 import { hasType, isOptional, schemaOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 
@@ -11,6 +12,8 @@ export type Parameter = {
   label: string;
   /** What stands for its value: `N`, or `read|submit` for a choice. Undefined if it has none. */
   placeholder: string | undefined;
+  /** Its value where it is given without one. Undefined if it needs one. */
+  bareValue: string | undefined;
   isOption: boolean;
   isRequired: boolean;
   isRepeatable: boolean;
@@ -48,11 +51,16 @@ const usualOptions: Record<string, string> = {
   costlierThan: "--costlier-than USD",
   where: "--where PATH=VALUE...",
   text: "--text TEXT",
+  feedback: "--feedback CONDITION...",
+  withoutFeedback: "--without-feedback NAME",
   archived: "--archived",
   note: "--note TEXT",
   actor: "--actor NAME",
   workspaceId: "--workspace WORKSPACE",
 };
+
+/** What options mean without their value. */
+const bareValues: Record<string, string> = { "without-feedback": anyName };
 
 /**
  * Reads a usage line: `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]`. `schema` is that of
@@ -63,6 +71,8 @@ export function readUsage(usage: string, schema: Schema = {}, explanations: Expl
   const own = readParameters(usage.slice(name.length), schema);
   const usual = Object.entries(usualOptions)
     .filter(([member]) => member in schema && own.every((parameter) => parameter.member !== member))
+    // A list comes from a file.
+    .filter(([member]) => !hasType(schema[member]!, "array"))
     // Which workspace it is follows from other things, if it is not given.
     .map(([member, option]) => isOptional(schema[member]!) || member === "workspaceId" ? bracketed(option) : option);
   const parameters = [
@@ -92,6 +102,7 @@ const readParameters = (usage: string, schema: Schema): Parameter[] =>
       name,
       label: isOption ? `--${name}` : name,
       placeholder: isOption ? value : argument,
+      bareValue: isOption ? bareValues[name] : undefined,
       isOption,
       isRequired: bracket === undefined,
       isRepeatable: dots !== undefined,
@@ -106,8 +117,10 @@ export const usageOf = ({ name, parameters }: Declared, space = " "): string =>
   [...name, ...parameters.filter(({ name }) => !commonNames.includes(name)).map((each) => formatParameter(each, space))]
     .join(" ");
 
-function formatParameter({ isOption, isRequired, isRepeatable, label, placeholder }: Parameter, space: string): string {
-  const text = isOption && placeholder !== undefined ? `${label}${space}${placeholder}` : label;
+function formatParameter(parameter: Parameter, space: string): string {
+  const { isOption, isRequired, isRepeatable, label, placeholder, bareValue } = parameter;
+  const value = bareValue === undefined ? `${space}${placeholder}` : `[${space}${placeholder}]`;
+  const text = isOption && placeholder !== undefined ? `${label}${value}` : label;
   return `${isRequired ? text : `[${text}]`}${isRepeatable ? "..." : ""}`;
 }
 

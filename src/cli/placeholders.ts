@@ -49,6 +49,10 @@ const kinds: Record<string, Kind> = {
     expected: "a path of additional_properties and a value, as in trace_id=4bf92f35",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,
   },
+  CONDITION: {
+    expected: "a name, one of = != < <= > >= and a value, as in thumb=false or correctness<0.5",
+    read: (text) => /^[^!=<>\s]+([!<>]=|[=<>])./.test(text) ? text : undefined,
+  },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,
@@ -65,8 +69,9 @@ export const choicesOf = (placeholder: string): string[] => kindOf(placeholder)?
 const kindOf = (placeholder: string): Kind | undefined =>
   placeholder.includes("|") ? choiceOf(placeholder.split("|")) : kinds[placeholder];
 
-/** What separates the values of a repeated option. A value at a path may have commas. */
-export const separatorOf = (placeholder: string): string => placeholder === "PATH=VALUE" ? "\n" : ",";
+/** What separates the values of a repeated option. A value at a path may have commas, and so may a label of feedback. */
+export const separatorOf = (placeholder: string): string =>
+  placeholder === "PATH=VALUE" || placeholder === "CONDITION" ? "\n" : ",";
 
 /** The value of an argument: times in Unix ms, durations in ms. */
 export function convert(label: string, placeholder: string, text: string): string | number {

@@ -6,19 +6,21 @@ import type { Database } from "../database/database.ts";
 import type { LogRange } from "./blocks.ts";
 import { isRead, matchesDocument, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
+import { matchesFeedback } from "./feedback-scan.ts";
+import type { FeedbackFilter } from "./feedback-scan.ts";
 import { amountOf } from "./pricing.ts";
 import { decode, readSlice } from "./slices.ts";
 import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 
 /** Which records of some deployments to find. Every condition must hold. */
-export type RecordFilter = IndexFilter & DocumentFilter & {
+export type RecordFilter = IndexFilter & DocumentFilter & FeedbackFilter & {
   /** Latency in ms. */
   slowerThan?: number | undefined;
   /** Input and output together. */
   moreTokensThan?: number | undefined;
   costlierThan?: Amount | undefined;
   model?: string | undefined;
-  /** A part of the session's id, whatever the case. It needs sessions to be read. */
+  /** A part of the session's id, whatever the case. It needs sessions to be read, as conditions on feedback need feedback. */
   sessionContains?: string | undefined;
 };
 
@@ -26,7 +28,7 @@ export type RecordFilter = IndexFilter & DocumentFilter & {
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
   if (isRead(filter)) return "documents";
   const { keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
-  const tested = [keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains];
+  const tested = [keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains, matchesFeedback(filter)];
   return tested.every((value) => value === undefined) ? "index" : "numbers";
 }
 
@@ -106,9 +108,8 @@ async function visitSlice(
 type Test = (record: MeasuredRecord) => boolean;
 
 /** Tests of what neither SQLite nor a document tells. */
-function testsOf(
-  { from, to, slowerThan, moreTokensThan, costlierThan, model, sessionContains }: RecordFilter,
-): Test[] {
+function testsOf(filter: RecordFilter): Test[] {
+  const { from, to, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
   const tests: Test[] = [];
   if (from !== undefined) tests.push(({ createdAt }) => createdAt >= from);
   if (to !== undefined) tests.push(({ createdAt }) => createdAt < to);
@@ -123,5 +124,7 @@ function testsOf(
     const wanted = fold(sessionContains);
     tests.push(({ session }) => fold(session).includes(wanted));
   }
+  const isMatch = matchesFeedback(filter);
+  if (isMatch !== undefined) tests.push(({ feedback }) => isMatch(feedback));
   return tests;
 }

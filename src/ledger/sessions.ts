@@ -40,9 +40,14 @@ export async function listSessions(
   while (low > scope.first && chosen.size <= limit && goesOn(request, start - low, scanLimit)) {
     const part = { first: Math.max(scope.first, low - sliceLength), end: low };
     const newest = new Map<string, number>();
-    await scan(database, { ...matching, reads: { sessions: true } }, part, ({ session, position }) => {
-      if (position > (newest.get(session) ?? 0)) newest.set(session, position);
-    });
+    await scan(
+      database,
+      { ...matching, reads: { ...matching.reads, sessions: true } },
+      part,
+      ({ session, position }) => {
+        if (position > (newest.get(session) ?? 0)) newest.set(session, position);
+      },
+    );
     for (const [session, position] of [...newest].sort(([, a], [, b]) => b - a)) {
       if (!chosen.has(session)) chosen.set(session, position);
     }
@@ -79,14 +84,14 @@ export async function findSession(
 /** Counts the records of some sessions in a range of the log. */
 async function countSessions(
   database: Database,
-  { filter, ...options }: ScanOptions,
+  { filter, reads, ...options }: ScanOptions,
   sessionIds: string[],
   scope: LogRange,
   report?: (share: number) => void,
 ): Promise<Map<string, SessionTally>> {
   const tallies = new Map<string, SessionTally>();
   if (sessionIds.length === 0) return tallies;
-  const matching = { ...options, filter: { ...filter, sessionIds }, reads: { sessions: true } };
+  const matching = { ...options, filter: { ...filter, sessionIds }, reads: { ...reads, sessions: true } };
   await scanAll(database, matching, scope, (record) => {
     const { session, createdAt } = record;
     let tally = tallies.get(session);

@@ -5,6 +5,8 @@ import type { Database, Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
 import { blocksOfRange } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
+import { feedbackOfSlice, noFeedback, readFeedback } from "./feedback-scan.ts";
+import type { FeedbackKinds, SlicePiece } from "./feedback-scan.ts";
 import { isCount } from "../schema/values.ts";
 import { boundLatency } from "./histogram.ts";
 import { costAt, ownCost } from "./pricing.ts";
@@ -37,10 +39,12 @@ export type MeasuredRecord = {
   session: string;
   /** Only if keys are read. */
   keyId: KeyId;
+  /** Ordered by name. Only if feedback is read. */
+  feedback: readonly SlicePiece[];
 };
 
-/** What to read besides. Both are long texts. */
-export type Reads = { sessions?: boolean; keys?: boolean };
+/** What to read besides: long texts, and the feedback under some names. */
+export type Reads = { sessions?: boolean; keys?: boolean; feedback?: FeedbackKinds; authors?: boolean };
 
 /** Which records to read: what SQLite can tell. */
 export type IndexFilter = TimeRange & {
@@ -85,6 +89,7 @@ export async function readSlice(
     ...{ keyId, from, to },
   }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const has = Object.fromEntries(given.map(([name]) => [name, true]));
+  const feedback = feedbackOfSlice(reads.feedback, reads.authors);
   const isOne = deployIds.length === 1;
   // A few deployments, and sessions of them, are looked up in each block. With many it is faster to read all of it.
   const ofDeployment = deployIds.length * (sessionIds?.length ?? 1) > manyLookups
@@ -99,7 +104,7 @@ export async function readSlice(
     )
     select * from (
       select group_concat(position) as positions, group_concat(created_at) as times from time
-    )${reads.keys ? ` cross join (${keysOfCalls})` : ""} cross join (
+    )${reads.keys ? ` cross join (${keysOfCalls})` : ""}${feedback.sql} cross join (
       -- Two lists take less time than a longer text for each record.
       select group_concat(r.position - :first) as offsets, group_concat(
         ${isOne ? "" : "deployment.ordinal || ',' || "}${
@@ -115,7 +120,7 @@ export async function readSlice(
         ${has.from ? "and (select max(created_at) from time) >= :from" : ""}
         ${has.to ? "and (select min(created_at) from time) < :to" : ""}
     )`;
-  const args = { deployIds: JSON.stringify(deployIds), ...range, ...Object.fromEntries(given) };
+  const args = { deployIds: JSON.stringify(deployIds), ...range, ...feedback.args, ...Object.fromEntries(given) };
   const [row] = await database.read({ sql, args });
   return { row: row!, first: range.first, isOne, reads };
 }
@@ -147,7 +152,9 @@ export function decode(
     cost: undefined,
     session: "",
     keyId: "" as KeyId,
+    feedback: noFeedback,
   };
+  const feedbackAt = readFeedback(row, reads.feedback);
   let commit = 0, call = 0;
   // Those of the version of the record before, which most records share.
   let ofVersion: Model | undefined, rateAt: RateAt = unpriced, rate: Rate | undefined;
@@ -163,6 +170,7 @@ export function decode(
     const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as Rest : undefined;
     record.cached = Math.min(countOf(rest?.[0]) ?? 0, record.input ?? 0);
     record.position = first + offsets[nth]!;
+    record.feedback = feedbackAt(offsets[nth]!);
     commit = indexAt(positions, record.position, commit);
     if (reads.keys) record.keyId = keys[call = indexAt(calls, offsets[nth]!, call)]!;
     const createdAt = times[commit]!;

@@ -128,6 +128,7 @@ const FeedbackImport = named(
   "FeedbackImport",
   exactly({
     stored: described(v.count, "How many pieces were given or replaced"),
+    waiting: described(v.count, "How many of them wait for their records, for two days"),
     unchanged: described(v.count, "How many were there already"),
     refused: described(
       listOf(exactly({ index: described(v.count, "Its place among the pieces, from 0"), error: v.text, code: v.text })),
@@ -136,11 +137,12 @@ const FeedbackImport = named(
   }),
 );
 
-const Imported = exactly({
+export const ImportedFeedback = exactly({
   record: described(recordReference, "The record's id, or the Idempotency-Key that it was sent under"),
   name: described(feedbackName, "What is judged"),
   ...opinion,
 });
+export type ImportedFeedback = Infer<typeof ImportedFeedback>;
 
 export const importFeedback = operation({
   id: "importFeedback",
@@ -152,7 +154,7 @@ export const importFeedback = operation({
   input: {
     workspaceId: v.workspaceId,
     feedback: refined(
-      listOf(Imported),
+      listOf(ImportedFeedback),
       (items) => items.length >= 1 && items.length <= maxFeedbackItems,
       `an array of 1 to ${maxFeedbackItems} pieces`,
       { minItems: 1, maxItems: maxFeedbackItems },
@@ -165,7 +167,7 @@ export const importFeedback = operation({
     const { database, clock } = management;
     await requireWorkspace(management, workspaceId);
     const parts = partsOf(feedback);
-    const output: Infer<typeof FeedbackImport> = { stored: 0, unchanged: 0, refused: [] };
+    const output: Infer<typeof FeedbackImport> = { stored: 0, waiting: 0, unchanged: 0, refused: [] };
     for (const part of parts) {
       const pieces = await Promise.all(part.map(async ({ item: { record, ...given } }) => {
         const target = readSlotId("diag", record) === undefined
@@ -175,8 +177,10 @@ export const importFeedback = operation({
       }));
       const { results } = await giveFeedback(database, pieces, clock());
       for (const [nth, result] of results.entries()) {
-        if (result.refusal === undefined) output[result.isChanged ? "stored" : "unchanged"]++;
-        else {
+        if (result.refusal === undefined) {
+          output[result.isChanged ? "stored" : "unchanged"]++;
+          if (result.isChanged && result.recordId === null) output.waiting++;
+        } else {
           const { message, code } = toRefusalOf(result, pieces[nth]!);
           output.refused.push({ index: part[nth]!.index, error: message, code });
         }
@@ -187,8 +191,8 @@ export const importFeedback = operation({
 });
 
 /** Splits pieces where one replaces another of the same request. */
-function partsOf(feedback: Infer<typeof Imported>[]) {
-  let part: { index: number; item: Infer<typeof Imported> }[] = [], seen = new Set<string>();
+function partsOf(feedback: ImportedFeedback[]) {
+  let part: { index: number; item: ImportedFeedback }[] = [], seen = new Set<string>();
   const parts = [part];
   for (const [index, item] of feedback.entries()) {
     const identity = JSON.stringify([item.record, item.name, item.author ?? ""]);

@@ -4,14 +4,18 @@ import type { Amount } from "../common/decimal.ts";
 import { readAmount } from "../common/decimal.ts";
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import { anyName } from "../ledger/feedback-scan.ts";
+import type { FeedbackCondition, FeedbackKinds } from "../ledger/feedback-scan.ts";
 import { noCosting } from "../ledger/scan.ts";
 import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
+import { feedbackNamePattern, toKept } from "../schema/feedback.ts";
 import { described, optional, predicate, refined } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
 import { listOfWorkspace, requireDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
+import { readFeedbackNames } from "./feedback-names.ts";
 import type { Store } from "./operation.ts";
 import { failuresOf, readStatuses, requireFailures, statusList } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -43,6 +47,26 @@ const where = refined(
   { maxLength: 1000 },
 );
 
+const jsonNumber = String.raw`-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?`;
+const judgement = String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${jsonNumber})`;
+const feedbackPattern = String.raw`^${judgement}(\n${judgement})*$`;
+const feedback = refined(
+  predicate<string>(
+    "a name, one of = != < <= > >=, and true, false, a number or a label, as in thumb=false or correctness<0.5",
+    (value) => typeof value === "string" && new RegExp(feedbackPattern, "u").test(value),
+    { type: "string", pattern: feedbackPattern, examples: ["thumb=false", "correctness<0.5\ntone!=kind"] },
+  ),
+  (value) => value.length <= 1000,
+  "at most 1000 characters",
+  { maxLength: 1000 },
+);
+const withoutPattern = String.raw`^(\*|${feedbackNamePattern})$`;
+const withoutFeedback = predicate<string>(
+  "a name of feedback, or * for any",
+  (value) => typeof value === "string" && new RegExp(withoutPattern).test(value),
+  { type: "string", pattern: withoutPattern, examples: ["*", "thumb"] },
+);
+
 /** Input members by which records are filtered. */
 export const recordFilter = {
   sessionId: optional(described(v.text, "Only records of this session")),
@@ -66,6 +90,16 @@ export const recordFilter = {
   ),
   text: optional(
     described(v.needle, "Only records with this text in the input or the output. Case does not matter"),
+  ),
+  feedback: optional(
+    described(
+      feedback,
+      "Only records with such feedback, as in thumb=false or correctness<0.5, of any author. Of several, one per line, " +
+        "all must hold",
+    ),
+  ),
+  withoutFeedback: optional(
+    described(withoutFeedback, "Only records without feedback under this name, or * for records without any feedback"),
   ),
 };
 
@@ -105,7 +139,7 @@ type Input = Members<typeof recordFilter>;
 /** What the ledger looks for. Names of statuses are those of the workspace. */
 export function toFilter(
   scope: Scope,
-  { sessionId, status, failures, promptVersion, costlierThan, where, ...rest }:
+  { sessionId, status, failures, promptVersion, costlierThan, where, feedback, ...rest }:
     & Input
     & Pick<RecordFilter, "sessionContains">,
 ): RecordFilter {
@@ -121,19 +155,46 @@ export function toFilter(
     const at = line.indexOf("=");
     return { path: line.slice(0, at), value: line.slice(at + 1) };
   });
+  filter.feedback = feedback?.split("\n").map(readCondition);
   return filter;
+}
+
+/** `correctness<0.5`. A number is compared as it would be kept. */
+function readCondition(line: string): FeedbackCondition {
+  const [, name, comparison, text] = /^([^!=<>]+)([!<>]=|[=<>])(.*)$/su.exec(line)!;
+  const isNumber = new RegExp(`^${jsonNumber}$`).test(text!);
+  const number = isNumber ? toKept(Number(text)) as number : { true: 1, false: 0 }[text!];
+  return { name: name!, comparison: comparison as FeedbackCondition["comparison"], text: text!, number };
+}
+
+/** The kinds of the feedback of a workspace: of all of it, or of what a filter needs. */
+async function readKinds(store: Store, { workspace }: Scope, needed?: RecordFilter): Promise<FeedbackKinds> {
+  const { feedback = [], withoutFeedback } = needed ?? { withoutFeedback: anyName };
+  if (feedback.length === 0 && withoutFeedback === undefined) return new Map();
+  const isNeeded = (name: string) =>
+    withoutFeedback === anyName || name === withoutFeedback || feedback.some((condition) => condition.name === name);
+  const names = await readFeedbackNames(store, workspace.id);
+  return new Map(names.filter(({ name }) => isNeeded(name)).map(({ name, kind }) => [name, kind]));
 }
 
 /** What the ledger scans for to list records. */
 export async function toScan(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
   const filter = toFilter(scope, input);
   const isPriced = filter.costlierThan !== undefined || filter.model !== undefined;
-  return { filter, costing: isPriced ? await readCosting(store.database, filter.deployIds) : noCosting };
+  const [costing, feedback] = await Promise.all([
+    isPriced ? readCosting(store.database, filter.deployIds) : noCosting,
+    readKinds(store, scope, filter),
+  ]);
+  return { filter, costing, reads: { feedback } };
 }
 
-/** The same to count them, with their costs and failures. */
-export async function toCount({ database }: Store, scope: Scope, input: Input): Promise<ScanOptions> {
+/** The same to count them, with their costs, failures and feedback. */
+export async function toCount(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
   const filter = toFilter(scope, input);
   const failures = new Set(failuresOf(scope.workspace.statuses));
-  return { filter, costing: await readCosting(database, filter.deployIds), failures };
+  const [costing, feedback] = await Promise.all([
+    readCosting(store.database, filter.deployIds),
+    readKinds(store, scope),
+  ]);
+  return { filter, costing, failures, reads: { feedback } };
 }

@@ -26,7 +26,8 @@ export type FeedbackValue = number | boolean | string;
 export const kindOf = (value: FeedbackValue): FeedbackKind =>
   typeof value === "string" ? "label" : typeof value as "number" | "boolean";
 
-const namePattern = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$";
+export const feedbackNamePattern = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}";
+const namePattern = `^${feedbackNamePattern}$`;
 export const feedbackName = predicate<string>(
   "a name of 1 to 64 letters, digits, _, . and -, which begins with a letter or a digit",
   (value) => typeof value === "string" && new RegExp(namePattern).test(value),

@@ -150,6 +150,7 @@ const samples: Record<string, string> = {
   "NAME=VALUE": "a=b",
   "CODE=NAME": "1=ok",
   "PATH=VALUE": "a.b=c",
+  CONDITION: "thumb=false",
   LATENCY: "800ms",
   TOKENS: "0",
   USD: "0.15",
@@ -158,6 +159,7 @@ const samples: Record<string, string> = {
   FILE: "file.json",
   NAME: "name",
   ACTION: "deployment.promoted",
+  VALUE: "true",
 };
 
 const argvOf = (parameters: Parameter[]) =>
@@ -178,7 +180,8 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
   }) as Call;
   const args = readArguments(command.parameters, argv);
   const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
-  const file = command.name[0] === "price" ? prices : promptFile;
+  const feedback = { record: "order-1", name: "thumb", value: true };
+  const file = { price: prices, feedback }[command.name[0]!] ?? promptFile;
   const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(file)) } };
   await command.run(context).then(
     () => assert.unreachable(),

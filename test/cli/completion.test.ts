@@ -29,7 +29,7 @@ const completions: [typed: string[], expected: string][] = [
   [["prompt", "pu"], "push pull"],
   [["stats", "co"], "compare"],
   [["stats", "--int"], "--interval"],
-  [["stats", "compare", "--f"], "--failures --from"],
+  [["stats", "compare", "--f"], "--failures --from --feedback"],
   [["record", "list", "--order", ""], "newest oldest"],
   [["completion", ""], "bash zsh fish"],
   [["completion", "f"], "fish"],

@@ -5,6 +5,7 @@
 import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
+import { anyName } from "../../ledger/feedback-scan.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -31,6 +32,8 @@ export const filterIn = (visit: Visit) => ({
   costlierThan: asked(visit, "costlier"),
   where: linesOf(asked(visit, "where")),
   text: asked(visit, "text"),
+  feedback: linesOf(asked(visit, "feedback")),
+  withoutFeedback: asked(visit, "without"),
   ...checkedRange(visit),
 });
 
@@ -92,6 +95,8 @@ const labels = {
   moreTokensThan: "More tokens than",
   costlierThan: "Costlier than (USD)",
   where: "Properties",
+  feedback: "Feedback",
+  withoutFeedback: "Without feedback",
   from: "From (UTC)",
   to: "To (UTC)",
   order: "Order",
@@ -107,6 +112,7 @@ const names: Partial<Record<keyof typeof labels, string>> = {
   slowerThan: "slower",
   moreTokensThan: "tokens",
   costlierThan: "costlier",
+  withoutFeedback: "without",
 };
 
 type WorkspaceFiltersProps = {
@@ -154,6 +160,7 @@ function filtersOf(visit: Visit, keys: readonly ApiKey[]) {
     last: spanOptions.find(([span]) => span === value("last"))?.[1],
     keyId: keyOptions(keys, value("key")).find(([id]) => id === value("key"))?.[1],
     order: "oldest first",
+    withoutFeedback: value("without") === anyName ? "" : value("without"),
   };
   return (Object.keys(labels) as (keyof typeof labels)[]).map((member) => ({
     name: names[member] ?? member,
@@ -221,6 +228,19 @@ export function FilterFields(
             value={value("where")}
             hint="As in trace_id=4bf92f35. Of several lines, all must hold."
             rows={2}
+          />
+          <Area
+            label={labels.feedback}
+            name="feedback"
+            value={value("feedback")}
+            hint="As in thumb=false or correctness<0.5. Of several lines, all must hold."
+            rows={2}
+          />
+          <Field
+            label={labels.withoutFeedback}
+            name="without"
+            value={value("without")}
+            placeholder="A name, or * for any"
           />
           <Field label={labels.from} name="from" type="datetime-local" value={value("from")} />
           <Field label={labels.to} name="to" type="datetime-local" value={value("to")} />

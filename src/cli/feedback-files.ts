@@ -1,0 +1,72 @@
+// Reads feedback from files: JSON with a piece on each line, and CSV with a header.
+import { invalid } from "../common/errors.ts";
+import { describeJsonFault } from "../common/json-fault.ts";
+import { ImportedFeedback } from "../management/feedback.ts";
+import type { FeedbackValue } from "../schema/feedback.ts";
+import { check } from "../schema/struct.ts";
+import { readCsv } from "./csv.ts";
+
+/** A line that was not imported, and why not. */
+export type RefusedLine = { line: number; error: string };
+
+/** The pieces of a file with their lines, and the lines that are none. */
+export type FeedbackFile = { pieces: { line: number; piece: ImportedFeedback }[]; refused: RefusedLine[] };
+
+/** Reads the text of a file. Throws if the file as a whole cannot be read. */
+export function readFeedbackFile(text: string, format: "ndjson" | "csv"): FeedbackFile {
+  const file: FeedbackFile = { pieces: [], refused: [] };
+  for (const { line, read } of format === "csv" ? linesOfCsv(text) : linesOfJson(text)) {
+    try {
+      file.pieces.push({ line, piece: check(ImportedFeedback, read(), "It") });
+    } catch (error) {
+      file.refused.push({ line, error: (error as Error).message });
+    }
+  }
+  if (file.pieces.length + file.refused.length === 0) throw invalid("FILE has no feedback");
+  return file;
+}
+
+type Line = { line: number; read(): unknown };
+
+const linesOfJson = (text: string): Line[] =>
+  text.replace(/^\ufeff/, "").split(/\r?\n/).flatMap((json, index) =>
+    json.trim() === "" ? [] : [{ line: index + 1, read: () => readJson(json) }]
+  );
+
+function readJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw invalid(`It is not JSON: ${describeJsonFault(json)?.replace(/^line 1, /, "")}`);
+  }
+}
+
+const required = ["record", "name", "value"];
+const columns = [...required, "comment", "author", "source"];
+
+function linesOfCsv(text: string): Line[] {
+  const [header, ...rows] = readCsv(text, "FILE");
+  const names = header?.cells.map((name) => name.trim()) ?? [];
+  const isHeader = required.every((name) => names.includes(name)) && new Set(names).size === names.length &&
+    names.every((name) => columns.includes(name));
+  if (!isHeader) {
+    throw invalid(
+      `The first line of FILE must name the columns ${required.join(", ")}, and may name comment, author, source`,
+    );
+  }
+  return rows.map(({ line, cells }) => ({ line, read: () => toPiece(names, cells) }));
+}
+
+function toPiece(names: string[], cells: string[]): object {
+  if (cells.length !== names.length) {
+    throw invalid(`It has ${cells.length} columns, and the first line ${names.length}`);
+  }
+  const given = names.map((name, index): [string, unknown] => [name, cells[index]!]).filter(([, cell]) => cell !== "");
+  return Object.fromEntries(given.map(([name, cell]) => [name, name === "value" ? readValue(String(cell)) : cell]));
+}
+
+/** The value that a word stands for: true or false, a number, or a label. */
+export function readValue(word: string): FeedbackValue {
+  if (word === "true" || word === "false") return word === "true";
+  return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(word) ? Number(word) : word;
+}

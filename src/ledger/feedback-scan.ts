@@ -1,0 +1,81 @@
+// Feedback in scans of the log: how it is read with a slice, and what records must have of it.
+import type { Row } from "../database/database.ts";
+import { textOrNull } from "../database/row.ts";
+import type { FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
+
+/** A piece of feedback on a record. Its author is empty unless authors are read. */
+export type SlicePiece = { name: string; value: FeedbackValue; author: string };
+
+/** The kind of the values under each name to read. */
+export type FeedbackKinds = ReadonlyMap<string, FeedbackKind>;
+
+export const noFeedback: readonly SlicePiece[] = [];
+
+/** What the statement of a slice joins: the offsets of the records that have feedback, and in the same order what it says. */
+export function feedbackOfSlice(kinds: FeedbackKinds | undefined, withAuthors = false) {
+  if (!kinds?.size) return { sql: "", args: {} };
+  const sql = ` cross join (
+    select group_concat(position - :first) as judged, group_concat(name) as names,
+      group_concat(json_quote(value)) as given, ${withAuthors ? "group_concat(json_quote(author))" : "null"} as authors
+    from (
+      select * from feedback where position >= :first and position < :end
+        and name in (select value from json_each(:names)) order by position, name
+    )
+  )`;
+  return { sql, args: { names: JSON.stringify([...kinds.keys()]) } };
+}
+
+/** Finds the feedback on the record at an offset, ordered by name. */
+export function readFeedback(row: Row, kinds: FeedbackKinds | undefined): (offset: number) => readonly SlicePiece[] {
+  const offsets = kinds?.size ? textOrNull(row, "judged") : null;
+  if (offsets === null) return () => noFeedback;
+  const names = textOrNull(row, "names")!.split(",");
+  const given: (number | string)[] = JSON.parse(`[${textOrNull(row, "given")}]`);
+  const authors: string[] = JSON.parse(`[${textOrNull(row, "authors") ?? ""}]`);
+  const found = new Map<number, SlicePiece[]>();
+  let offset = NaN, pieces: SlicePiece[] = [];
+  for (const [nth, at] of (JSON.parse(`[${offsets}]`) as number[]).entries()) {
+    if (at !== offset) found.set(offset = at, pieces = []);
+    const name = names[nth]!, value = given[nth]!;
+    pieces.push({ name, value: kinds!.get(name) === "boolean" ? value === 1 : value, author: authors[nth] ?? "" });
+  }
+  return (offset) => found.get(offset) ?? noFeedback;
+}
+
+/** What a piece of feedback must say. `number` is what the text stands for, if it is true, false or a number. */
+export type FeedbackCondition = {
+  name: string;
+  comparison: "=" | "!=" | "<" | "<=" | ">" | ">=";
+  text: string;
+  number: number | undefined;
+};
+
+/** Which feedback records must have, all of it, and which they must lack: that under a name, or any. */
+export type FeedbackFilter = {
+  feedback?: FeedbackCondition[] | undefined;
+  withoutFeedback?: string | undefined;
+};
+
+export const anyName = "*";
+
+/** Makes a test of the feedback on a record. Any piece of a name may fulfil a condition. */
+export function matchesFeedback(
+  { feedback: conditions = [], withoutFeedback }: FeedbackFilter,
+): ((pieces: readonly SlicePiece[]) => boolean) | undefined {
+  if (conditions.length === 0 && withoutFeedback === undefined) return undefined;
+  const isUnwanted = ({ name }: SlicePiece) => withoutFeedback === anyName || name === withoutFeedback;
+  return (pieces) =>
+    !pieces.some(isUnwanted) && conditions.every((condition) => pieces.some((piece) => fulfils(piece, condition)));
+}
+
+function fulfils(piece: SlicePiece, { name, comparison, text, number }: FeedbackCondition): boolean {
+  if (piece.name !== name) return false;
+  if (comparison === "=" || comparison === "!=") {
+    const isSame = typeof piece.value === "string" ? piece.value === text : Number(piece.value) === number;
+    return isSame === (comparison === "=");
+  }
+  if (typeof piece.value === "string" || number === undefined) return false;
+  const difference = Number(piece.value) - number;
+  if (difference === 0) return comparison.endsWith("=");
+  return difference < 0 === comparison.startsWith("<");
+}
