@@ -10,6 +10,9 @@ import { layOut, wrap } from "./table.ts";
 const barWidth = 20; // characters
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
+export const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
+export const numberText = (value: number) => String(Number(value.toPrecision(4)));
+
 /** A bar for a share from 0 to 1. Every share above 0 is visible, also where no width is left. */
 export function bar(share: number, width = barWidth): string {
   const length = Math.round(Math.min(Math.max(share, 0), 1) * Math.max(width, 0) * 8) || (share > 0 ? 1 : 0);

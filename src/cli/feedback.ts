@@ -7,24 +7,14 @@ import type { EarlierFeedback, Feedback, FeedbackAnswer } from "../schema/feedba
 import type { Infer } from "../schema/struct.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
+import { toFeedbackRow } from "./feedback-text.ts";
 import { readFeedbackFile, readValue } from "./feedback-files.ts";
 import type { FeedbackFile, RefusedLine } from "./feedback-files.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
-const toRow = ({ name, value, author, source, givenAt, comment, ...rest }: Feedback | EarlierFeedback) => ({
-  name,
-  // A table would say yes and no.
-  value: String(value),
-  author,
-  source,
-  givenAt,
-  ...rest,
-  text: comment,
-});
-
 const listText = (title: string, pieces: (Feedback | EarlierFeedback)[], columns?: number) =>
-  pieces.length === 0 ? "" : `${title}${format(pieces.map(toRow), columns)}`;
+  pieces.length === 0 ? "" : `${title}${format(pieces.map(toFeedbackRow), columns)}`;
 
 /** A name on one line: what its values are, and which of them are taken. */
 const toNameRow = ({ name, kind, isDeclared, minimum, maximum, labels, better }: FeedbackNameRule) => ({

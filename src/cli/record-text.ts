@@ -3,11 +3,12 @@ import { jsonText, readMembers, stringify, stringifyMembers } from "../common/js
 import { findConversation } from "../management/conversation.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
+import { feedbackOf, recordCell, toFeedbackRow } from "./feedback-text.ts";
 import { format } from "./format.ts";
 
 /** A record as lines, and its input and output below them. */
-export function recordText(record: object & { content?: unknown }): string {
-  const { content, ...meta } = record;
+export function recordText(record: object & { content?: unknown; feedback?: unknown }): string {
+  const { content, feedback, ...meta } = record;
   const text = stringify(content);
   // The URL may be that of another service.
   if (!text.startsWith("{")) return format(record);
@@ -19,7 +20,9 @@ export function recordText(record: object & { content?: unknown }): string {
     return [`\n${name}\n${indented(describe(JSON.parse(member)))}\n`];
   });
   const rest = members.size === 0 ? {} : { content: jsonText(stringifyMembers(members)) };
-  return `${format({ ...meta, ...rest })}${sections.join("")}`;
+  const pieces = feedbackOf({ feedback });
+  const judged = pieces.length === 0 ? "" : `\nfeedback\n${indented(format(pieces.map(toFeedbackRow)))}`;
+  return `${format({ ...meta, ...rest })}${sections.join("")}${judged}`;
 }
 
 /** A backslash marks a line that looks like the header of a message. */
@@ -56,6 +59,7 @@ export const toRecordRow = (record: Diagnosis) => ({
   sessionId: record.sessionId,
   version: record.promptVersion,
   latency: record.latency,
+  ...recordCell(record),
   keyId: record.keyId,
   id: record.id,
 });

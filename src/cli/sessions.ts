@@ -4,17 +4,19 @@ import { deleteWorkspaceSession, listSessions, showSession } from "../management
 import type { Session } from "../management/sessions.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { show } from "./command.ts";
+import { recordCell, statsCell } from "./feedback-text.ts";
 import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { previewOf, statusOf } from "./record-text.ts";
 
-const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, firstAt }: Session) => ({
+const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, feedback, firstAt }: Session) => ({
   lastAt,
   sessionId,
   records,
   failures,
   cost: unpriced === records ? null : `$${cost}`,
   unpriced,
+  ...statsCell(feedback),
   firstAt,
 });
 
@@ -55,6 +57,7 @@ export const sessionPresentations = [
         version: record.promptVersion,
         status: statusOf(record),
         text: previewOf(record),
+        ...recordCell(record),
         id: record.id,
       }));
       return { ...outcome, rows };

@@ -3,9 +3,10 @@ import { dollarText } from "../common/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
 import type { Stats, WorkspaceStats } from "../management/stats.ts";
 import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
-import { bar, countTable, sparkline } from "./charts.ts";
+import { bar, countTable, numberText, percentOf, sparkline } from "./charts.ts";
+import { meaningOf, statsLine } from "./feedback-text.ts";
 import { format } from "./format.ts";
-import { layOut, widthOf, wrap } from "./table.ts";
+import { cutTo, layOut, widthOf, wrap } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. */
 export function statsText(
@@ -47,11 +48,10 @@ export function workspaceStatsText(
   ].join("\n");
 }
 
-const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
-
 function block(
   name: string,
-  { records, statuses, otherStatuses, failures, latency, tokens, cost }: RecordStats,
+  // A service of an earlier version has no feedback.
+  { records, statuses, otherStatuses, failures, latency, tokens, cost, feedback = [] }: RecordStats,
   columns: number,
 ): string {
   const rows = statuses.map(({ status, name, isFailure, ...rest }) => ({
@@ -81,6 +81,7 @@ function block(
       ? unpriced && `  cost: ${unpriced}`
       : `  cost (${counted(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +
         `mean ${usd(cost.mean)}${unpriced && `; ${unpriced}`}`,
+    ...feedback.map((stats) => `  ${statsLine(stats)}`),
   ];
   return [
     wrapped(`${name}: ${counted(records)}${failed}`, columns),
@@ -96,8 +97,6 @@ const wrapped = (line: string, columns: number) => `${wrap(line, columns, 4)}\n`
 /** The share of records that failed. */
 const shareText = (failures: RecordStats["failures"]): string =>
   failures === null || failures.share === null ? "-" : percentOf(failures.share);
-
-const numberText = (value: number) => String(Number(value.toPrecision(4)));
 
 const counted = (records: number) => `${records} ${records === 1 ? "record" : "records"}`;
 
@@ -152,13 +151,30 @@ function seriesText(
       points.map(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
       dollarText,
     ),
+    ...feedbackLines(points, line),
     live === "" ? "" : `${"live".padEnd(labelWidth)}${live}\n`,
   ].join("");
+}
+
+type Line = (label: string, values: (number | null)[], toText: (value: number) => string) => string;
+
+/** A line for each name of feedback but those with labels: its mean, or its share of true. */
+function feedbackLines(points: FiguresPoint[], line: Line): string[] {
+  const names = [...new Set(points.flatMap(({ feedback = [] }) => feedback.map(({ name }) => name)))].sort();
+  return names.map((name) => {
+    const stats = points.map(({ feedback = [] }) => feedback.find((each) => each.name === name));
+    const toText = stats.some((each) => each?.kind === "boolean") ? percentOf : numberText;
+    return line(cutTo(name, labelWidth - 1), stats.map((each) => each?.mean ?? each?.share ?? null), toText);
+  });
 }
 
 type Side = Comparison["a"];
 
 const nameOf = ({ reference, version }: Side) => version === null ? reference : `${reference} version ${version}`;
+
+/** The names of feedback that one of the sides has. */
+const namesOf = (a: Side, b: Side): string[] =>
+  [...new Set([a, b].flatMap(({ feedback = [] }) => feedback.map(({ name }) => name)))].sort();
 
 /** A side as the command takes it. */
 const argumentOf = ({ reference, version }: Side) => version === null ? reference : `${reference}:${version}`;
@@ -167,7 +183,7 @@ const argumentOf = ({ reference, version }: Side) => version === null ? referenc
  * Both sides in columns, the differences, and the sentence. On a narrow terminal the names of the sides stand above.
  */
 export function comparisonText({ a, b, differences, sentence }: Comparison, columns = Infinity): string {
-  const { failures, latency, tokens, cost } = differences;
+  const { failures, latency, tokens, cost, feedback = [] } = differences;
   const change = (
     difference: { difference: number | string; low: number | null; high: number | null } | null,
     toText: (value: number) => string,
@@ -201,6 +217,13 @@ export function comparisonText({ a, b, differences, sentence }: Comparison, colu
     ["cost mean", usd(a.cost.mean), usd(b.cost.mean), change(cost, dollars)],
     ["cost", total(a), total(b), ""],
     ["unpriced", String(a.cost.unpriced), String(b.cost.unpriced), ""],
+    ...namesOf(a, b).map((name) => {
+      const [one, other] = [a, b].map((side) => (side.feedback ?? []).find((stats) => stats.name === name));
+      const isShare = (one ?? other)?.kind === "boolean";
+      const toText = (value: number) => signed(isShare ? `${(100 * value).toFixed(1)} points` : numberText(value));
+      const found = feedback.find((each) => each.name === name) ?? null;
+      return [name, one ? meaningOf(one) : "-", other ? meaningOf(other) : "-", change(found, toText)];
+    }),
   ];
   const heading = "difference (95 %)";
   const whole = countTable(["", nameOf(a), nameOf(b), heading], rows);

@@ -29,17 +29,34 @@ export function feedbackOfSlice(kinds: FeedbackKinds | undefined, withAuthors = 
 export function readFeedback(row: Row, kinds: FeedbackKinds | undefined): (offset: number) => readonly SlicePiece[] {
   const offsets = kinds?.size ? textOrNull(row, "judged") : null;
   if (offsets === null) return () => noFeedback;
+  const at: number[] = JSON.parse(`[${offsets}]`);
   const names = textOrNull(row, "names")!.split(",");
   const given: (number | string)[] = JSON.parse(`[${textOrNull(row, "given")}]`);
   const authors: string[] = JSON.parse(`[${textOrNull(row, "authors") ?? ""}]`);
-  const found = new Map<number, SlicePiece[]>();
-  let offset = NaN, pieces: SlicePiece[] = [];
-  for (const [nth, at] of (JSON.parse(`[${offsets}]`) as number[]).entries()) {
-    if (at !== offset) found.set(offset = at, pieces = []);
+  const toPiece = (nth: number): SlicePiece => {
     const name = names[nth]!, value = given[nth]!;
-    pieces.push({ name, value: kinds!.get(name) === "boolean" ? value === 1 : value, author: authors[nth] ?? "" });
+    return { name, value: kinds!.get(name) === "boolean" ? value === 1 : value, author: authors[nth] ?? "" };
+  };
+  // Most records follow the one before.
+  let next = 0;
+  return (offset) => {
+    if (!(at[next]! >= offset && (next === 0 || at[next - 1]! < offset))) next = firstFrom(at, offset);
+    if (at[next] !== offset) return noFeedback;
+    const pieces = [toPiece(next++)];
+    while (at[next] === offset) pieces.push(toPiece(next++));
+    return pieces;
+  };
+}
+
+/** The index of the first of ascending numbers that is not below a number. */
+function firstFrom(numbers: number[], least: number): number {
+  let low = 0, high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! < least) low = middle + 1;
+    else high = middle;
   }
-  return (offset) => found.get(offset) ?? noFeedback;
+  return low;
 }
 
 /** What a piece of feedback must say. `number` is what the text stands for, if it is true, false or a number. */

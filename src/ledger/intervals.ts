@@ -47,6 +47,13 @@ const quantileOfT = (freedom: number): number =>
 
 const leastValues = 30; // below, the mean of values that are not normally distributed is not either
 
+/** The interval of a mean by Student's t distribution. Undefined for a few values. */
+export function meanInterval({ count, mean, variance }: Moments): Interval | undefined {
+  if (count < leastValues) return undefined;
+  const width = quantileOfT(count - 1) * Math.sqrt(variance / count);
+  return { low: mean - width, high: mean + width };
+}
+
 /**
  * The interval of the difference of two means, b - a, by Welch, with the degrees of freedom of Satterthwaite. Undefined for
  * a few values.

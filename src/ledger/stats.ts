@@ -16,6 +16,7 @@ const hour = 3_600_000; // ms
 const lengths: Record<Interval, number> = { hour, day: 24 * hour, week: 7 * 24 * hour };
 const firstMonday = 4 * lengths.day;
 const maxParts = 20_000; // some 20 MB
+const maxEntries = 200_000; // names and labels of feedback in all parts, which take as much
 
 /** When the hour, the day or the week that has a time begins, in UTC. Weeks begin on Monday. */
 export function startOf(interval: Interval, at: number): number {
@@ -48,7 +49,7 @@ export async function countRecords(
 ): Promise<Counted> {
   const groups = new Map<number, { tally: Tally; parts: Map<number, Part> }>();
   const isDivided = interval !== undefined || splitAt !== undefined;
-  let parts = 0;
+  let parts = 0, entries = 0;
   // Those of the record before. Most records share them.
   let group = NaN, createdAt = NaN, { tally, parts: ofGroup } = emptyGroup(), part: Part | undefined;
 
@@ -68,7 +69,7 @@ export async function countRecords(
         });
       }
     }
-    addRecord(tally, part?.tally, record);
+    entries += addRecord(tally, part?.tally, record);
   }
 
   function startOfPart(at: number): number {
@@ -77,7 +78,7 @@ export async function countRecords(
   }
 
   await scanAll(database, matching, await findLogRange(database, matching.filter), visit, (share) => {
-    if (interval !== undefined && parts > maxParts) {
+    if (interval !== undefined && (parts > maxParts || entries > maxEntries)) {
       throw invalid(`The series have more than ${maxParts} points: choose a longer interval or a shorter time`);
     }
     report(share);

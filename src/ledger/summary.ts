@@ -1,6 +1,7 @@
 // What was counted of records, as responses have it. Percentiles are those of rounded values.
 import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
 import type { Figures, RecordStats } from "../schema/ledger.ts";
+import { toFeedbackStats } from "./feedback-tally.ts";
 import { addHistogram, digitsOf, eachCount, latencyBucket, latencyOf, numberOf, percentiles } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
@@ -21,7 +22,7 @@ export function toFigures(parts: Part[], meanings: StatusMeaning[]): Figures {
     addSums(sums, tally.sums);
     addHistogram(latencies, tally.latencies);
   }
-  const { records, failures, tokens, cost } = sums;
+  const { records, failures, tokens, cost, feedback } = sums;
   const [p50, p95] = valuesOf(percentiles(latencies, [0.5, 0.95]), latencyOf);
   return {
     records,
@@ -33,6 +34,7 @@ export function toFigures(parts: Part[], meanings: StatusMeaning[]): Figures {
       completion: Number(totalOf(tokens.output)),
     },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
+    feedback: toFeedbackStats(feedback),
   };
 }
 
@@ -43,7 +45,7 @@ const roundLatency = (latency: number) => latencyOf(latencyBucket(latency));
 
 /** What a tally has counted. `failures` is null if the workspace names no status that counts as one. */
 export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
-  const { records, failures, statuses, latency, tokens, cost } = tally.sums;
+  const { records, failures, statuses, latency, tokens, cost, feedback } = tally.sums;
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
   const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
   const meaningOf = (code: number) => meanings.find(({ status }) => status === code);
@@ -79,6 +81,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
       ...ranked(tally.costs, costText),
       mean: cost.records === 0 ? null : decimalText(divideAmount(total, cost.records, meanDecimals)),
     },
+    feedback: toFeedbackStats(feedback),
   };
 }
 

@@ -1,6 +1,8 @@
 // Counts records: statuses, latency, tokens and cost. Sums are exact.
 import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
 import type { Amount, ExactSum } from "../common/decimal.ts";
+import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";
+import type { FeedbackTallies } from "./feedback-tally.ts";
 import { addHistogram, digitsBucket, emptyHistogram, increase, latencyBucket } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { amountOf } from "./pricing.ts";
@@ -11,7 +13,7 @@ import type { MeasuredRecord } from "./slices.ts";
 export type Costs = { records: number; cost: CostSum };
 
 /** What was counted of some records. */
-export type Outcomes = Costs & { failures: number; statuses: Map<number, number> };
+export type Outcomes = Costs & { failures: number; statuses: Map<number, number>; feedback: FeedbackTallies };
 
 type CostSum = {
   records: number;
@@ -33,7 +35,10 @@ export type PartTally = { sums: Sums; latencies: Histogram };
 
 export const emptyCosts = (): Costs => ({ records: 0, cost: { records: 0, byRate: new Map(), others: 0n } });
 
-export const emptyOutcomes = (): Outcomes => ({ failures: 0, statuses: new Map(), ...emptyCosts() });
+export const emptyOutcomes = (): Outcomes => ({
+  ...{ failures: 0, statuses: new Map(), feedback: new Map() },
+  ...emptyCosts(),
+});
 
 // If it began with the spread, V8 would give each of them a shape of its own, and adding to them would take far longer.
 const emptySums = (): Sums => ({
@@ -55,11 +60,14 @@ const maxStatuses = 2_000; // counted separately: clients may send any number of
 const mostFrequent = (counts: Map<number, number>, count: number): Map<number, number> =>
   new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, count));
 
-/** Counts a record: in `part` too if there is one, which then has the sums. */
-export function addRecord(tally: Tally, part: PartTally | undefined, record: MeasuredRecord): void {
+/**
+ * Counts a record: in `part` too if there is one, which then has the sums. Returns how many names and labels its feedback is
+ * the first of.
+ */
+export function addRecord(tally: Tally, part: PartTally | undefined, record: MeasuredRecord): number {
   const { latency, input, output, cached, cost } = record;
   const sums = part === undefined ? tally.sums : part.sums;
-  addOutcome(sums, record);
+  const added = addOutcome(sums, record);
   if (latency !== null) {
     const bucket = latencyBucket(latency);
     sums.latency.records++;
@@ -76,12 +84,14 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
     increase(tally.tokens, digitsBucket((input ?? 0) + (output ?? 0), 0));
   }
   if (cost !== undefined) increase(tally.costs, digitsBucket(cost.units, cost.exponent));
+  return added;
 }
 
-export function addOutcome(outcomes: Outcomes, record: MeasuredRecord): void {
+export function addOutcome(outcomes: Outcomes, record: MeasuredRecord): number {
   addCosts(outcomes, record);
   if (record.isFailure) outcomes.failures++;
   addStatus(outcomes, record.status, 1);
+  return record.feedback.length === 0 ? 0 : addFeedback(outcomes.feedback, record.feedback);
 }
 
 export function addCosts(costs: Costs, { cost }: Pick<MeasuredRecord, "cost">): void {
@@ -119,6 +129,7 @@ export function addSums(sums: Sums, other: Sums): void {
   addAllCosts(sums, other);
   sums.failures += failures;
   for (const [status, count] of statuses) addStatus(sums, status, count);
+  addFeedbackTallies(sums.feedback, other.feedback);
   sums.latency.records += latency.records;
   sums.latency.sum += latency.sum;
   sums.tokens.records += tokens.records;

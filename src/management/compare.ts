@@ -3,13 +3,15 @@ import { decimalText, readAmount } from "../common/decimal.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { latencyOf, numberOf } from "../ledger/histogram.ts";
 import type { Histogram } from "../ledger/histogram.ts";
+import { feedbackMoments, truesOf } from "../ledger/feedback-tally.ts";
 import { newcombe, welch } from "../ledger/intervals.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { momentsOf, toStats } from "../ledger/summary.ts";
 import { emptyTally } from "../ledger/tally.ts";
 import type { Tally } from "../ledger/tally.ts";
+import { feedbackName } from "../schema/feedback.ts";
 import { recordStats } from "../schema/ledger.ts";
-import { described, exactly, named, nullable, optional, predicate } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable, optional, predicate } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -17,10 +19,9 @@ import type { Management } from "./operation.ts";
 import { recordFilter, scopeOfDeployment, toCount } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
-const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-const low = described(nullable(numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
-const high = described(nullable(numeric), "The upper end");
-const difference = nullable(exactly({ difference: numeric, low, high }));
+const low = described(nullable(v.numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
+const high = described(nullable(v.numeric), "The upper end");
+const difference = nullable(exactly({ difference: v.numeric, low, high }));
 const usd = predicate<string>("a decimal text", (value) => typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value), {
   type: "string",
   pattern: String.raw`^-?\d+(\.\d+)?$`,
@@ -49,6 +50,10 @@ const Comparison = named(
         cost: described(
           nullable(exactly({ difference: usd, low, high })),
           "Of the means in USD (Welch), or null if one side has none",
+        ),
+        feedback: described(
+          listOf(exactly({ name: feedbackName, difference: v.numeric, low, high })),
+          "Of the means of numbers (Welch) and of the shares of true (Newcombe), by each name that both sides have",
         ),
       }),
       "That of b minus that of a",
@@ -147,7 +152,21 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
     latency: means(a.latency.mean, b.latency.mean, [first.latencies, second.latencies], latencyOf),
     tokens: means(a.tokens.mean, b.tokens.mean, [first.tokens, second.tokens], numberOf),
     cost: cost && { ...cost, difference: decimalText(readAmount(b.cost.mean!)! - readAmount(a.cost.mean!)!) },
+    feedback: feedbackDifferences(first, second),
   };
+}
+
+function feedbackDifferences({ sums: a }: Tally, { sums: b }: Tally): Differences["feedback"] {
+  return [...a.feedback].sort(([one], [other]) => one < other ? -1 : 1).flatMap(([name, before]) => {
+    const after = b.feedback.get(name);
+    if (after === undefined || before.kind === "label") return [];
+    if (before.kind === "boolean") {
+      const [one, other] = [before, after].map((tally) => ({ count: truesOf(tally), total: tally.pieces }));
+      return [{ name, ...newcombe(one!, other!) }];
+    }
+    const { low = null, high = null } = welch(feedbackMoments(before), feedbackMoments(after)) ?? {};
+    return [{ name, difference: after.mean - before.mean, low, high }];
+  });
 }
 
 const nameOf = (side: Side, other: Side): string => {

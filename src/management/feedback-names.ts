@@ -4,14 +4,13 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { feedbackKinds, feedbackName } from "../schema/feedback.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional, predicate, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional, refined } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const limit = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
 const label = refined(
   v.label,
   (value) => value !== "",
@@ -22,8 +21,8 @@ const maxLabels = 100;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
-  minimum: optional(described(limit, "Of numbers, the least that is taken")),
-  maximum: optional(described(limit, "Of numbers, the most that is taken")),
+  minimum: optional(described(v.numeric, "Of numbers, the least that is taken")),
+  maximum: optional(described(v.numeric, "Of numbers, the most that is taken")),
   labels: optional(
     described(
       refined(
@@ -45,8 +44,8 @@ const FeedbackNameRule = named(
     name: feedbackName,
     kind: declaration.kind,
     isDeclared: described(v.isTrue, "Whether the workspace declared it. If it declares any, others are refused"),
-    minimum: nullable(limit),
-    maximum: nullable(limit),
+    minimum: nullable(v.numeric),
+    maximum: nullable(v.numeric),
     labels: nullable(listOf(v.text)),
     better: described(nullable(v.text), "Which values are better: higher, lower, or null for neither"),
   }),

@@ -3,11 +3,12 @@ import { decimalText } from "../common/decimal.ts";
 import type { Page } from "../common/domain.ts";
 import type { RecordId } from "../common/ids.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
+import { toFeedbackStats } from "../ledger/feedback-tally.ts";
 import { noCosting } from "../ledger/scan.ts";
 import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
-import { Diagnosis, usd } from "../schema/ledger.ts";
+import { Diagnosis, feedback, usd } from "../schema/ledger.ts";
 import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -32,6 +33,7 @@ const Session = named(
     ),
     cost: described(usd, "What its records cost in USD, as an exact decimal text"),
     unpriced: described(v.count, "How many of its records have no cost"),
+    feedback,
     firstAt: described(v.timestamp, "When its first record was stored, in Unix milliseconds"),
     lastAt: described(v.timestamp, "When its last record was stored, in Unix milliseconds"),
   }),
@@ -92,7 +94,7 @@ export const listSessions = operation({
 });
 
 function toSession(
-  { sessionId, records, failures, cost, firstAt, lastAt }: SessionTally,
+  { sessionId, records, failures, cost, feedback, firstAt, lastAt }: SessionTally,
   namesFailures: boolean,
 ): Session {
   return {
@@ -101,6 +103,7 @@ function toSession(
     failures: namesFailures ? failures : null,
     cost: decimalText(totalCost(cost)),
     unpriced: records - cost.records,
+    feedback: toFeedbackStats(feedback),
     firstAt,
     lastAt,
   };

@@ -14,7 +14,7 @@ import {
   refined,
 } from "./struct.ts";
 import type { Infer } from "./struct.ts";
-import { clientName, deployId, isTrue, positive, text, timestamp } from "./values.ts";
+import { clientName, count, deployId, isTrue, numeric, positive, share, text, timestamp } from "./values.ts";
 
 export const feedbackSources = ["user", "reviewer", "program"] as const;
 export type FeedbackSource = (typeof feedbackSources)[number];
@@ -185,3 +185,34 @@ export const EarlierFeedback = named(
   exactly({ ...given, endedAt: described(timestamp, "When it was replaced or withdrawn, in Unix milliseconds") }),
 );
 export type EarlierFeedback = Infer<typeof EarlierFeedback>;
+
+/** What was said under a name. */
+export const FeedbackStats = named(
+  "FeedbackStats",
+  exactly({
+    name: feedbackName,
+    kind: described(oneOf(...feedbackKinds), "What the values are"),
+    pieces: described(count, "How many pieces of feedback there are: a record has one of each author"),
+    records: described(count, "How many records have any"),
+    mean: described(nullable(numeric), "Of numbers, their mean. Null for other kinds"),
+    share: described(nullable(share), "Of booleans, the share of true. Null for other kinds"),
+    low: described(
+      nullable(numeric),
+      "The lower end of the 95 % interval of the mean (Student) or of the share (Wilson). Null for labels, and for fewer " +
+        "than 30 numbers",
+    ),
+    high: described(nullable(numeric), "The upper end"),
+    labels: described(
+      listOf(exactly({
+        label: text,
+        pieces: count,
+        share,
+        low: described(share, "The lower end of its 95 % interval (Wilson)"),
+        high: described(share, "The upper end"),
+      })),
+      "Of labels, the ten most frequent. Approximate if there are more than 2000 different ones",
+    ),
+    otherLabels: described(count, "How many pieces have another label"),
+  }),
+);
+export type FeedbackStats = Infer<typeof FeedbackStats>;

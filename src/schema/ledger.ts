@@ -2,7 +2,7 @@
 // written once but is not in the core. Times named …At are Unix milliseconds. Months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { Feedback } from "./feedback.ts";
+import { Feedback, FeedbackStats } from "./feedback.ts";
 import { DiagnosisContent } from "./submits.ts";
 import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
@@ -111,13 +111,7 @@ export const LedgerBalance = named(
 export type LedgerBalance = Infer<typeof LedgerBalance>;
 
 const measured = described(v.count, "How many records have these values");
-const numeric = predicate<number>("a number", (value) => Number.isFinite(value), { type: "number" });
-const shareOf = predicate<number>(
-  "a number from 0 to 1",
-  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
-  { type: "number", minimum: 0, maximum: 1 },
-);
-const share = described(shareOf, "Share of these records");
+const share = described(v.share, "Share of these records");
 /** An amount of money. */
 export const usd = predicate<string>(
   "a decimal text",
@@ -130,7 +124,7 @@ const latency = described(
   "Milliseconds, rounded to a tenth, and from one second on to four digits. A latency above 10^12 counts as 10^12. Null " +
     "if no record has a latency",
 );
-const tokens = described(nullable(numeric), "Rounded to four digits. Null if no record has tokens");
+const tokens = described(nullable(v.numeric), "Rounded to four digits. Null if no record has tokens");
 const cost = described(nullable(usd), "USD, rounded to four digits. Null if no record has a cost");
 
 /** How tokens are counted. measures.ts of the ledger does it. */
@@ -142,7 +136,13 @@ const tokenRule =
   "input. A record with contradictory counts has none";
 
 const exactness = "Exact up to 2^53, and above that the nearest double";
-const tokenSum = described(numeric, exactness);
+const tokenSum = described(v.numeric, exactness);
+
+/** What was thought of any records. */
+export const feedback = described(
+  listOf(FeedbackStats),
+  "What was thought of these records, by name. Intervals take each piece of feedback for an independent one",
+);
 
 /** The members of statistics of any records. */
 export const recordStats = {
@@ -162,8 +162,8 @@ export const recordStats = {
     nullable(exactly({
       records: v.count,
       share: nullable(share),
-      low: described(nullable(shareOf), "The lower end of its 95 % interval (Wilson)"),
-      high: described(nullable(shareOf), "The upper end"),
+      low: described(nullable(v.share), "The lower end of its 95 % interval (Wilson)"),
+      high: described(nullable(v.share), "The upper end"),
     })),
     "Null if no status counts as a failure in the workspace",
   ),
@@ -176,7 +176,7 @@ export const recordStats = {
     p50: tokens,
     p95: tokens,
     p99: tokens,
-    mean: described(nullable(numeric), "Of input and output together, per record with tokens"),
+    mean: described(nullable(v.numeric), "Of input and output together, per record with tokens"),
   }),
   cost: exactly({
     records: described(v.count, "How many records have a cost: their own, or one by the prices"),
@@ -187,6 +187,7 @@ export const recordStats = {
     p99: cost,
     mean: described(nullable(usd), "USD per record with a cost, rounded to 12 decimals"),
   }),
+  feedback,
 };
 
 /** Statistics of records. */
@@ -203,6 +204,7 @@ const figures = {
   latency: exactly({ p50: latency, p95: latency }),
   tokens: exactly({ records: measured, prompt: tokenSum, completion: tokenSum }),
   cost: exactly({ total: usd, unpriced: v.count }),
+  feedback,
 };
 
 /** The most important numbers of some records. */

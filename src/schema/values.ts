@@ -88,3 +88,11 @@ export const month = /* @__PURE__ */ predicate<string>(
     pattern: "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$",
   },
 );
+export const numeric = /* @__PURE__ */ predicate<number>("a number", (value) => Number.isFinite(value), {
+  type: "number",
+});
+export const share = /* @__PURE__ */ predicate<number>(
+  "a number from 0 to 1",
+  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
+  { type: "number", minimum: 0, maximum: 1 },
+);

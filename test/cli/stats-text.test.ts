@@ -2,6 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { comparisonText, statsText } from "../../src/cli/stats-text.ts";
+import type { FeedbackStats } from "../../src/schema/feedback.ts";
 import type { StatsPoint, VersionStats } from "../../src/schema/ledger.ts";
 
 const test = suite("statistics as text");
@@ -20,6 +21,7 @@ const version: VersionStats = {
   latency: { records: 3, p50: 10.5, p95: 1200, p99: 1200, mean: 470.1 },
   tokens: { records: 2, prompt: 100, completion: 20, cached: 50, p50: 50, p95: 70, p99: 70, mean: 60 },
   cost: { records: 2, unpriced: 2, total: "0.00123", p50: "0.0006", p95: "0.00063", p99: "0.00063", mean: "0.000615" },
+  feedback: [],
 };
 const older: VersionStats = {
   ...version,
@@ -82,6 +84,7 @@ const point = (nth: number, records: number): StatsPoint => ({
   latency: { p50: 1, p95: 10 * nth },
   tokens: { records, prompt: records, completion: 0 },
   cost: { total: String(records / 8), unpriced: 0 },
+  feedback: [],
   versions: [{ version: 1, records }],
 });
 
@@ -153,7 +156,13 @@ test("statistics of extreme numbers are written without NaN and Infinity", () =>
 const compared = {
   a: { ...{ deployId: "dep_1" as const, reference: "support/assistant@production" }, ...all, version: 1 },
   b: { ...{ deployId: "dep_2" as const, reference: "support/assistant@staging" }, ...version },
-  differences: { failures: null, latency: { difference: 12, low: 1.25, high: 20 }, tokens: null, cost: null },
+  differences: {
+    failures: null,
+    latency: { difference: 12, low: 1.25, high: 20 },
+    tokens: null,
+    cost: null,
+    feedback: [],
+  },
   sentence: "support/assistant@staging version 2 is slower (mean 470.1 ms against 458.1 ms)",
 };
 
@@ -185,6 +194,7 @@ test("a comparison has both sides in columns, differences with intervals, and a 
       latency: { difference: 12, low: null, high: null },
       tokens: null,
       cost: null,
+      feedback: [],
     },
     sentence: "version 2 fails less often",
   });
@@ -192,6 +202,55 @@ test("a comparison has both sides in columns, differences with intervals, and a 
   assert.match(text, /\nfailed +4\.0 % +2\.1 % +−1\.9 points \(−2\.9 points to −0\.9 points\)\n/);
   assert.match(text, /\nlatency mean +- +470\.1 ms +\+12 ms\n/);
   assert.ok(text.endsWith("\n\nversion 2 fails less often\n"));
+});
+
+const judged = (name: string, kind: FeedbackStats["kind"], more: Partial<FeedbackStats>): FeedbackStats => ({
+  ...{
+    name,
+    kind,
+    pieces: 12,
+    records: 12,
+    mean: null,
+    share: null,
+    low: null,
+    high: null,
+    labels: [],
+    otherLabels: 0,
+  },
+  ...more,
+});
+const thumb = judged("thumb", "boolean", { share: 10 / 12, low: 0.552, high: 0.953 });
+const score = judged("score", "number", { mean: 0.625, pieces: 40, low: 0.58, high: 0.66 });
+const tone = judged("tone", "label", {
+  labels: [{ label: "kind\u202e", pieces: 9, share: 0.75, low: 0.468, high: 0.911 }],
+  otherLabels: 3,
+});
+
+test("feedback has a line for each name, with intervals and how many records were rated", () => {
+  const text = statsText({ ...stats, versions: [{ ...version, feedback: [score, thumb, tone] }] });
+  assert.match(text, "\n  score (12 records, 40 pieces): mean 0.625 (95 % interval 0.58 to 0.66)\n");
+  assert.match(text, "\n  thumb (12 records): 83.3 % true (95 % interval 55.2 % to 95.3 %)\n");
+  assert.match(text, "\n  tone (12 records): kind\u202e 75.0 % (95 % interval 46.8 % to 91.1 %), others 25.0 %\n");
+});
+
+test("a series has a sparkline for each name of numbers and booleans", () => {
+  const series = [point(0, 8), { ...point(1, 4), feedback: [score, thumb, tone] }];
+  const text = statsText({ ...stats, versions: [], series }, "hour");
+  assert.match(text, /\nscore +.+ {2}max 0\.625\nthumb +.+ {2}max 83\.3 %\n/);
+  assert.not.match(text, "tone");
+});
+
+test("a comparison has a line for each name of feedback, with the difference where both sides have it", () => {
+  const feedback = [{ name: "thumb", difference: -0.25, low: -0.5, high: 0.125 }];
+  const text = comparisonText({
+    ...compared,
+    a: { ...compared.a, feedback: [thumb] },
+    b: { ...compared.b, feedback: [thumb, score, tone] },
+    differences: { ...compared.differences, feedback },
+  });
+  assert.match(text, /\nthumb +83\.3 % true +83\.3 % true +−25\.0 points \(−50\.0 points to \+12\.5 points\)\n/);
+  assert.match(text, /\nscore +- +0\.625\n/);
+  assert.match(text, /\ntone +- +75\.0 % kind/);
 });
 
 test.run();

@@ -1,7 +1,7 @@
 // 95 % intervals, compared with published examples.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { newcombe, welch, wilson } from "../../src/ledger/intervals.ts";
+import { meanInterval, newcombe, welch, wilson } from "../../src/ledger/intervals.ts";
 
 const test = suite("intervals");
 
@@ -27,6 +27,35 @@ test("the interval of a difference is that of Newcombe, as in his paper of 1998 
     const found = rounded(newcombe({ count: otherCount, total: otherTotal }, { count, total }));
     assert.equal([found.low, found.high], [low, high], JSON.stringify(found));
   }
+});
+
+test("the interval of a share is that of another program", () => {
+  // binomtest(count, total).proportion_ci(0.95, method="wilson") of scipy.stats 1.17.1.
+  const examples: [count: number, total: number, low: number, high: number][] = [
+    [7, 9, 0.45258897, 0.93677489],
+    [0, 5, 0, 0.43448246],
+    [31, 40, 0.62496903, 0.87683909],
+    [3, 3, 0.43850297, 1],
+    [500, 1234, 0.37813055, 0.43283071],
+  ];
+  for (const [count, total, low, high] of examples) {
+    const found = wilson(count, total);
+    assert.ok(Math.abs(found.low - low) < 1e-8 && Math.abs(found.high - high) < 1e-8, JSON.stringify(found));
+  }
+});
+
+test("the interval of a mean is that of Student, and needs 30 values", () => {
+  // t.interval(0.95, count - 1, loc=mean, scale=sqrt(variance / count)) of scipy.stats 1.17.1.
+  const examples: [count: number, mean: number, variance: number, low: number, high: number][] = [
+    [30, 10, 25, 8.1329693162, 11.8670306838],
+    [100, 0.62, 0.04, 0.580315661, 0.659684339],
+    [1000, -3.5, 81, -4.0584921708, -2.9415078292],
+  ];
+  for (const [count, mean, variance, low, high] of examples) {
+    const found = meanInterval({ count, mean, variance })!;
+    assert.ok(Math.abs(found.low - low) < 1e-6 && Math.abs(found.high - high) < 1e-6, JSON.stringify(found));
+  }
+  assert.is(meanInterval({ count: 29, mean: 10, variance: 25 }), undefined);
 });
 
 const side = (count: number, mean: number, variance: number) => ({ count, mean, variance });

@@ -209,6 +209,7 @@ export function computed(own: Sent[], start: number) {
       ...ofAll(costs.map((cost) => toDigits(cost))),
       mean: number === 0n ? null : toText((2n * total + number * trillionth) / (2n * number * trillionth) * trillionth),
     },
+    feedback: [],
   };
 }
 
@@ -240,6 +241,7 @@ function checkFigures({ failures, ...rest }: Figures, own: Sent[], start: number
     latency: { p50: latency.p50, p95: latency.p95 },
     tokens: { records: tokens.records, prompt: tokens.prompt, completion: tokens.completion },
     cost: { total: cost.total, unpriced: cost.unpriced },
+    feedback: [],
   });
   assert.is(failures, own.filter(({ status }) => status === 0).length);
 }
@@ -445,6 +447,7 @@ export function sessionsOf(records: Sent[], start: number): Session[] {
     return {
       ...{ sessionId, records: own.length, cost: total, unpriced },
       failures: own.filter(({ status }) => status === 0).length,
+      feedback: [],
       ...{ firstAt: Math.min(...times), lastAt: Math.max(...times) },
     };
   });
