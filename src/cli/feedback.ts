@@ -1,4 +1,5 @@
 // How the command line shows feedback, gives it and imports it.
+import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import { addFeedback, importFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
@@ -69,6 +70,9 @@ export const feedbackPresentations = [
     async run({ args, call }, input) {
       return showAnswer(await call(addFeedback, { ...input, value: readValue(args.text("VALUE")) }));
     },
+  }),
+  present(readFeedbackAgreement, {
+    show: (data) => show(data, data.records === 0 ? "No record has feedback of both" : undefined),
   }),
   present(removeFeedback, { show: showAnswer }),
   present(listFeedbackNames, {

@@ -1,5 +1,6 @@
 // Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180).
 import { stringify } from "../common/json-text.ts";
+import type { Feedback, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { predicate } from "../schema/struct.ts";
 
@@ -19,11 +20,11 @@ export async function* toLines(pages: AsyncIterable<object[]>): AsyncGenerator<s
   for await (const page of pages) yield page.map(toJsonLine).join("");
 }
 
-/** Writes records in a format. */
-export async function* toText(pages: AsyncIterable<Diagnosis[]>, format: ExportFormat): AsyncGenerator<string> {
-  if (format === "ndjson") return yield* toLines(pages);
-  yield `${columns.join(",")}\r\n`;
-  for await (const page of pages) yield page.map(toCsvLine).join("");
+/** Writes records as CSV. `names` are those of feedback in the workspace, which have columns. */
+export async function* toCsv(pages: AsyncIterable<Diagnosis[]>, names: string[]): AsyncGenerator<string> {
+  const ofFeedback = names.length === 0 ? [] : ["feedback", ...names.map((name) => `feedback.${name}`)];
+  yield `${[...columns, ...ofFeedback].join(",")}\r\n`;
+  for await (const page of pages) yield page.map((diagnosis) => toCsvLine(diagnosis, names)).join("");
 }
 
 /** In JSON text a line break can only stand between tokens, where a space means the same. */
@@ -37,9 +38,10 @@ const columns = [...own, "input", "output", ...given, "content", "other", ...add
 
 /**
  * The columns `input` and `output` are the texts in `content`. The column `content` is empty unless there is more to
- * it: other members, or an empty text. `other` has all other members of the record.
+ * it: other members, or an empty text. `other` has all other members of the record. `feedback` has all of it as JSON, and the
+ * columns behind it what it says under each name.
  */
-function toCsvLine(diagnosis: Diagnosis): string {
+function toCsvLine({ feedback, ...diagnosis }: Diagnosis, names: string[]): string {
   const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
   const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, ...added, "content"].includes(name));
   const cells = [
@@ -50,8 +52,22 @@ function toCsvLine(diagnosis: Diagnosis): string {
     Object.keys(more).length === 0 && input !== "" && output !== "" ? null : diagnosis.content,
     other.length === 0 ? null : Object.fromEntries(other),
     ...added.map((name) => diagnosis[name]),
+    ...names.length === 0 ? [] : toFeedbackCells(feedback, names),
   ];
   return `${cells.map(toCell).join(",")}\r\n`;
+}
+
+function toFeedbackCells(feedback: Diagnosis[string] | undefined, names: string[]): unknown[] {
+  const pieces: Feedback[] = feedback === undefined ? [] : JSON.parse(stringify(feedback));
+  return [feedback ?? null, ...names.map((wanted) => together(pieces.filter(({ name }) => name === wanted)))];
+}
+
+/** What several authors say under one name: the mean of numbers, the share of true, or all labels. */
+function together(pieces: Feedback[]): FeedbackValue | null {
+  const values = pieces.map(({ value }) => value);
+  if (values.length < 2) return values[0] ?? null;
+  if (typeof values[0] === "string") return [...new Set(values)].sort().join("; ");
+  return Number((values.reduce<number>((sum, value) => sum + Number(value), 0) / values.length).toPrecision(15));
 }
 
 /** A time outside the range of dates stays a number. */

@@ -10,6 +10,7 @@ import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import { feedbackOperations } from "./feedback.ts";
+import { feedbackAgreementOperations } from "./feedback-agreement.ts";
 import { feedbackNameOperations } from "./feedback-names.ts";
 import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
@@ -68,7 +69,7 @@ export const groups = [
   {
     tag: "Feedback on records",
     about: "What people and programs thought of records.",
-    operations: [...feedbackOperations, ...feedbackNameOperations],
+    operations: [...feedbackOperations, ...feedbackAgreementOperations, ...feedbackNameOperations],
   },
   {
     tag: "Prices",

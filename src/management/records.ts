@@ -14,9 +14,10 @@ import { described, exactly, named, oneOf, optional } from "../schema/struct.ts"
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { exportFormats, ExportText, toText } from "./export.ts";
+import { exportFormats, ExportText, toCsv, toLines } from "./export.ts";
 import type { Export } from "./export.ts";
 import type { Change } from "./commit.ts";
+import { readFeedbackNames } from "./feedback-names.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf, reportSearch } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
@@ -112,7 +113,8 @@ const exportInput = {
   format: optional(
     described(
       oneOf(...exportFormats),
-      "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run",
+      "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
+        "each name of feedback",
       { default: "ndjson" },
     ),
   ),
@@ -155,7 +157,10 @@ async function exportRecords(
   { order, format = "ndjson", ...filter }: Members<typeof exportInput>,
 ): Promise<Export> {
   const matching = await toScan(management, scope, filter);
-  return { name: "records", format, text: toText(pagesOf(management, matching, order), format) };
+  const pages = pagesOf(management, matching, order);
+  if (format === "ndjson") return { name: "records", format, text: toLines(pages) };
+  const names = await readFeedbackNames(management, scope.workspace.id);
+  return { name: "records", format, text: toCsv(pages, names.map(({ name }) => name)) };
 }
 
 export const getDiagnosis = operation({

@@ -400,6 +400,9 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     413: [(world) => ({ ...ofWorkspace(world), body: { padding: "x".repeat(5 * 1024 * 1024) } })],
   },
+  readFeedbackAgreement: {
+    200: [async (world) => ({ ...await afterDeclaration(world), query: { name: "score", authors: "ann,bob" } })],
+  },
   listFeedbackNames: { 200: [ofWorkspace, afterDeclaration] },
   declareFeedback: {
     200: [

@@ -209,4 +209,33 @@ test("the log has the cause if an export breaks off, the response does not", asy
   assert.match(world.logged[0]!, /Response broke off.*no disk/);
 });
 
+test("CSV has a column for each name of feedback: its value, or of several authors the mean, or all labels", async () => {
+  const world = await createWorld();
+  const { manage, workspaceId } = world;
+  const path = `/workspaces/${workspaceId}/diagnoses/export?format=csv&order=oldest`;
+  const ids = await Promise.all([1, 2].map(async () => taken<{ id: string }>(await world.submit(), 201).id));
+  const before = readCsv((await manage("GET", path)).text);
+  assert.not.ok(before[0]!.some((column) => column.startsWith("feedback")));
+  const pieces: [record: string, author: string, name: string, value: unknown][] = [
+    [ids[0]!, "", "status", true],
+    [ids[1]!, "ann", "status", true],
+    [ids[1]!, "bob", "status", false],
+    [ids[1]!, "ann", "score", 0.1],
+    [ids[1]!, "bob", "score", 0.2],
+    [ids[1]!, "ann", "tone", '=kind, "very"'],
+    [ids[1]!, "bob", "tone", "curt"],
+    [ids[1]!, "eve", "tone", "curt"],
+  ];
+  const feedback = pieces.map(([record, author, name, value]) => ({ record, author, name, value }));
+  taken(await manage("POST", `/workspaces/${workspaceId}/feedback`, { feedback }));
+  const [header, ...rows] = readCsv((await manage("GET", path)).text);
+  assert.equal(header!.slice(-4), ["feedback", "feedback.score", "feedback.status", "feedback.tone"]);
+  assert.equal(header!.slice(0, -4), before[0]);
+  const cellsOf = (id: string) => rows.find(([own]) => own === id)!;
+  assert.equal(cellsOf(ids[0]!).slice(-3), ["", "true", ""]);
+  assert.equal(cellsOf(ids[1]!).slice(-3), ["0.15", "0.5", '\'=kind, "very"; curt']);
+  assert.equal(JSON.parse(cellsOf(ids[1]!).at(-4)!).length, 7);
+  for (const [nth, row] of before.slice(1).entries()) assert.equal(rows[nth]!.slice(0, -4), row);
+});
+
 test.run();

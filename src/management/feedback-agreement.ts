@@ -1,0 +1,70 @@
+// The agreement of two authors of feedback.
+import { notFound } from "../common/errors.ts";
+import { findAgreement } from "../ledger/feedback-agreement.ts";
+import { feedbackKinds, feedbackName } from "../schema/feedback.ts";
+import { described, exactly, named, nullable, oneOf, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { readFeedbackNames } from "./feedback-names.ts";
+import { operation, reportRead } from "./operation.ts";
+import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
+
+const authorsPattern = "^[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128},[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128}$";
+const authors = predicate<string>(
+  "two different authors with a comma between them",
+  (value) =>
+    typeof value === "string" && new RegExp(authorsPattern, "u").test(value) && new Set(value.split(",")).size === 2,
+  { type: "string", pattern: authorsPattern, examples: ["ann,bob"] },
+);
+
+const Agreement = named(
+  "FeedbackAgreement",
+  exactly({
+    name: feedbackName,
+    kind: oneOf(...feedbackKinds),
+    records: described(v.count, "How many records both judged"),
+    agreed: described(v.count, "On how many of them they gave the same value"),
+    kappa: described(
+      nullable(v.numeric),
+      "Cohen's kappa: 1 for full agreement, 0 for that of chance. Each number is a category of its own. Null if both gave " +
+        "one and the same value alone, or judged no record together",
+    ),
+  }),
+);
+export type FeedbackAgreement = Infer<typeof Agreement>;
+
+export const readFeedbackAgreement = operation({
+  id: "readFeedbackAgreement",
+  summary: "Show how far two authors agree under a name of feedback, on the records that both judged",
+  method: "GET",
+  path: "/workspaces/{workspaceId}/feedback-agreement",
+  role: "viewer",
+  command: "feedback agreement NAME --authors A,B",
+  input: {
+    ...inWorkspace,
+    name: described(feedbackName, "What is judged"),
+    authors: described(authors, "The two authors. One may be empty, as the only voice of a record is"),
+    ...recordFilter,
+  },
+  output: Agreement,
+  refusals: ["not_found", "conflict"],
+  isLong: true,
+  async run(management, { workspaceId, deployId, name, authors, ...filter }) {
+    const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
+    const rule = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
+    if (rule === undefined) throw notFound("Feedback name", name);
+    const { reads, ...matching } = await toScan(management, scope, filter);
+    const feedback = new Map([...reads?.feedback ?? [], [name, rule.kind]]);
+    const [one = "", other = ""] = authors.split(",");
+    const { records, agreed, kappa = null } = await findAgreement(
+      management.database,
+      { ...matching, reads: { feedback, authors: true } },
+      name,
+      [one, other],
+      reportRead(management),
+    );
+    return { name, kind: rule.kind, records, agreed, kappa };
+  },
+});
+
+export const feedbackAgreementOperations = [readFeedbackAgreement];
