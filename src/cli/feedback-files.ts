@@ -5,6 +5,7 @@ import { ImportedFeedback } from "../management/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
 import { check } from "../schema/struct.ts";
 import { readCsv } from "./csv.ts";
+import { readNumber } from "./placeholders.ts";
 
 /** A line that was not imported, and why not. */
 export type RefusedLine = { line: number; error: string };
@@ -68,5 +69,5 @@ function toPiece(names: string[], cells: string[]): object {
 /** The value that a word stands for: true or false, a number, or a label. */
 export function readValue(word: string): FeedbackValue {
   if (word === "true" || word === "false") return word === "true";
-  return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(word) ? Number(word) : word;
+  return readNumber(word) ?? word;
 }

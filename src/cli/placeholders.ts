@@ -1,5 +1,6 @@
 // The placeholders of usage lines. Each stands for a type of value, and any other value is bad usage.
 import { invalid } from "../common/errors.ts";
+import { numberPattern } from "../common/json-text.ts";
 import { isMonth } from "../common/month.ts";
 
 const day = 86_400_000; // ms
@@ -20,6 +21,7 @@ const time = "a time such as 2027-01-31T18:00 (in UTC unless it has a zone) or 2
 const kinds: Record<string, Kind> = {
   WORKSPACE: { expected: "the id or the name of a workspace", read: (text) => text.trim() === "" ? undefined : text },
   N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
+  NUMBER: { expected: "a number such as 0.5", read: readNumber },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   USD: {
@@ -80,6 +82,11 @@ export function convert(label: string, placeholder: string, text: string): strin
   const value = kind.read(text);
   if (value === undefined) throw invalid(`${label} must be ${kind.expected}`);
   return value;
+}
+
+/** A number as JSON has it, which may be too large for one. */
+export function readNumber(text: string): number | undefined {
+  return new RegExp(`^${numberPattern}$`).test(text) ? Number(text) : undefined;
 }
 
 function readInteger(text: string, min: number): number | undefined {

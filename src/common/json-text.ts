@@ -5,6 +5,9 @@
 import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan.ts";
 import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
 
+/** The pattern of a number in JSON. */
+export const numberPattern = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?";
+
 const isRaw = Symbol("JSON text");
 declare const parsed: unique symbol;
 

@@ -1,7 +1,7 @@
 // Reads the documents of records, and searches them: for a text in the input or the output, ignoring case, and for values at
 // paths of the additional properties.
 import { fold } from "../common/fold.ts";
-import { isSameNumber, readMembers } from "../common/json-text.ts";
+import { isSameNumber, numberPattern, readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text as textOf } from "../database/row.ts";
 
@@ -86,7 +86,7 @@ function hasValue(json: string, { path, value }: { path: string; value: string }
   return false;
 }
 
-const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const number = new RegExp(`^${numberPattern}$`);
 
 /** Whether the JSON text of a scalar has a value: a string its characters, a number any way to write it. */
 function isValue(json: string, value: string): boolean {

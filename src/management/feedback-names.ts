@@ -95,7 +95,8 @@ export const declareFeedback = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/feedback-names",
   role: "admin",
-  command: "feedback declare NAME --kind number|boolean|label [--minimum N] [--maximum N] [--label LABEL]... " +
+  command:
+    "feedback declare NAME --kind number|boolean|label [--minimum NUMBER] [--maximum NUMBER] [--label LABEL]... " +
     "[--better higher|lower]",
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name"), ...declaration },
   output: FeedbackNameRule,

@@ -4,6 +4,7 @@ import type { Amount } from "../common/decimal.ts";
 import { readAmount } from "../common/decimal.ts";
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import { numberPattern } from "../common/json-text.ts";
 import { anyName } from "../ledger/feedback-scan.ts";
 import type { FeedbackCondition, FeedbackKinds } from "../ledger/feedback-scan.ts";
 import { noCosting } from "../ledger/scan.ts";
@@ -47,8 +48,7 @@ const where = refined(
   { maxLength: 1000 },
 );
 
-const jsonNumber = String.raw`-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?`;
-const judgement = String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${jsonNumber})`;
+const judgement = String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${numberPattern})`;
 const feedbackPattern = String.raw`^${judgement}(\n${judgement})*$`;
 const feedback = refined(
   predicate<string>(
@@ -162,7 +162,7 @@ export function toFilter(
 /** `correctness<0.5`. A number is compared as it would be kept. */
 function readCondition(line: string): FeedbackCondition {
   const [, name, comparison, text] = /^([^!=<>]+)([!<>]=|[=<>])(.*)$/su.exec(line)!;
-  const isNumber = new RegExp(`^${jsonNumber}$`).test(text!);
+  const isNumber = new RegExp(`^${numberPattern}$`).test(text!);
   const number = isNumber ? toKept(Number(text)) as number : { true: 1, false: 0 }[text!];
   return { name: name!, comparison: comparison as FeedbackCondition["comparison"], text: text!, number };
 }

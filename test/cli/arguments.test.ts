@@ -160,6 +160,7 @@ const samples: Record<string, string> = {
   NAME: "name",
   ACTION: "deployment.promoted",
   VALUE: "true",
+  NUMBER: "0.5",
 };
 
 const argvOf = (parameters: Parameter[]) =>
