@@ -26,6 +26,12 @@ const toNameRow = ({ name, kind, isDeclared, minimum, maximum, labels, better }:
   better,
 });
 
+const showNames = (data: { names: FeedbackNameRule[] }): Outcome => ({
+  data,
+  rows: data.names.map(toNameRow),
+  note: data.names.length === 0 ? "No names" : undefined,
+});
+
 const showAnswer = (answer: Infer<typeof FeedbackAnswer>): Outcome =>
   show(answer, answer.isChanged ? undefined : "Nothing to change");
 
@@ -75,9 +81,7 @@ export const feedbackPresentations = [
     show: (data) => show(data, data.records === 0 ? "No record has feedback of both" : undefined),
   }),
   present(removeFeedback, { show: showAnswer }),
-  present(listFeedbackNames, {
-    show: (data) => ({ data, rows: data.names.map(toNameRow), note: data.names.length === 0 ? "No names" : undefined }),
-  }),
+  present(listFeedbackNames, { show: showNames }),
   present(declareFeedback, {
     explanations: { label: "A label that is taken. Default: all" },
     async run({ args, call }, input) {
@@ -85,7 +89,7 @@ export const feedbackPresentations = [
       return show(await call(declareFeedback, labels.length === 0 ? input : { ...input, labels }));
     },
   }),
-  present(undeclareFeedback, {}),
+  present(undeclareFeedback, { show: showNames }),
   present(importFeedback, {
     explanations: {
       FILE:

@@ -1,8 +1,7 @@
 // The agreement of two authors of feedback.
-import { notFound } from "../common/errors.ts";
 import { findAgreement } from "../ledger/feedback-agreement.ts";
-import { feedbackKinds, feedbackName } from "../schema/feedback.ts";
-import { described, exactly, named, nullable, oneOf, predicate } from "../schema/struct.ts";
+import { feedbackName } from "../schema/feedback.ts";
+import { described, exactly, named, nullable, predicate } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -21,7 +20,10 @@ const Agreement = named(
   "FeedbackAgreement",
   exactly({
     name: feedbackName,
-    kind: oneOf(...feedbackKinds),
+    kind: described(
+      nullable(v.text),
+      "What its values are: number, boolean or label. Null if nothing was given under it",
+    ),
     records: described(v.count, "How many records both judged"),
     agreed: described(v.count, "On how many of them they gave the same value"),
     kappa: described(
@@ -52,7 +54,7 @@ export const readFeedbackAgreement = operation({
   async run(management, { workspaceId, deployId, name, authors, ...filter }) {
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
     const rule = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
-    if (rule === undefined) throw notFound("Feedback name", name);
+    if (rule === undefined) return { name, kind: null, records: 0, agreed: 0, kappa: null };
     const { reads, ...matching } = await toScan(management, scope, filter);
     const feedback = new Map([...reads?.feedback ?? [], [name, rule.kind]]);
     const [one = "", other = ""] = authors.split(",");

@@ -122,6 +122,14 @@ async function afterDeclaration(world: Opened) {
   return ofWorkspace(world);
 }
 
+/** Submits a record with feedback of every kind. */
+async function giveEveryKind(world: Opened, body: object = goodBody): Promise<void> {
+  const { id: record } = (await world.submit(body)).json as { id: string };
+  const values = Object.entries({ thumb: true, score: 0.5, tone: "kind" });
+  const feedback = values.map(([name, value]) => ({ record, name, value }));
+  await world.manage("POST", `/workspaces/${world.workspaceId}/feedback`, { feedback });
+}
+
 const makeToken = async (world: World, body: object = {}) =>
   (await world.manage("POST", "/tokens", { name: "Ann", role: "admin", ...body })).json as {
     id: string;
@@ -401,7 +409,16 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     413: [(world) => ({ ...ofWorkspace(world), body: { padding: "x".repeat(5 * 1024 * 1024) } })],
   },
   readFeedbackAgreement: {
-    200: [async (world) => ({ ...await afterDeclaration(world), query: { name: "score", authors: "ann,bob" } })],
+    200: [
+      (world) => ({ ...ofWorkspace(world), query: { name: "score", authors: "ann,bob" } }),
+      async (world) => ({ ...await afterDeclaration(world), query: { name: "score", authors: "ann,bob" } }),
+    ],
+    409: [
+      async (world) => {
+        const { path, query } = await withoutFailures(world);
+        return { path, query: { ...query, name: "score", authors: "ann,bob" } };
+      },
+    ],
   },
   listFeedbackNames: { 200: [ofWorkspace, afterDeclaration] },
   declareFeedback: {
@@ -617,7 +634,11 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         await world.submit({ ...goodBody, latency: 5, cost: 0.25, additional_properties: { prompt_tokens: 7 } });
         return { ...ofWorkspace(world), query: { interval: "day", deployId: world.deployId } };
       },
-      (world) => ({ ...ofWorkspace(world), query: { interval: "hour", splitAt: String(world.now) } }),
+      async (world) => {
+        await giveEveryKind(world);
+        return { ...ofWorkspace(world), query: { interval: "hour", splitAt: String(world.now) } };
+      },
+      (world) => ({ ...ofWorkspace(world), query: { splitAt: String(world.now + 1) } }),
     ],
     409: [withoutFailures],
   },
@@ -674,7 +695,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
           cost: nth,
           additional_properties: { prompt_tokens: nth },
         });
-        for (let nth = 0; nth < 60; nth++) await world.submit(body(nth));
+        for (let nth = 0; nth < 60; nth++) await giveEveryKind(world, body(nth));
         const { workspaceId } = world;
         return { query: { a: "greeting@live", aVersion: "1", b: "greeting@live", bVersion: "2", workspaceId } };
       },

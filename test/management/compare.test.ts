@@ -70,7 +70,7 @@ test("deployments are compared too, with the same filter, and without records th
   const references = { a: "greeting@staging", b: "greeting@production" };
   const { a, b, differences, sentence } = await compare(world, references);
   assert.equal([a.version, a.records, b.version, b.records], [null, 0, null, 80]);
-  assert.equal(differences, { failures: null, latency: null, tokens: null, cost: null });
+  assert.equal(differences, { failures: null, latency: null, tokens: null, cost: null, feedback: [] });
   assert.is(sentence, "greeting@staging has no records");
   assert.is((await compare(world, { ...versions(world), status: "ok" })).a.records, 39);
   assert.match((await compare(world, versions(world))).sentence, /^version 2 fails more often/);

@@ -72,9 +72,10 @@ test("the filters of records hold, on other names too, and the author of a singl
   assert.equal([some.records, some.agreed, some.kappa], [1, 1, null]);
 });
 
-test("a name without feedback, and anything but two authors, are refused", async () => {
+test("a name without feedback has no agreement, and anything but two authors is refused", async () => {
   const world = await createWorld();
-  refused(await ask(world, { name: "thumb", authors: "a,b" }), 404, "Feedback name thumb not found");
+  const none = { name: "thumb", kind: null, records: 0, agreed: 0, kappa: null };
+  assert.equal(await agreementOn(world, "thumb", "a,b"), none);
   for (const authors of ["ann", "ann,ann", "a,b,c", "a,b\n"]) {
     const wanted = "Field authors must be two different authors with a comma between them";
     refused(await ask(world, { name: "thumb", authors }), 400, wanted);

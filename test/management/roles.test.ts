@@ -30,6 +30,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   importFeedback: () => ({ feedback: [{ record: "x", name: "x", value: true }] }),
   declareFeedback: () => ({ name: "x", kind: "boolean" }),
   undeclareFeedback: () => ({ name: "x" }),
+  readFeedbackAgreement: () => ({ name: "x", authors: "a,b" }),
   createPrompt: () => promptFile,
   pushPrompt: () => ({ ...promptFile, title: "New" }),
   publishPrompt: (deploy) => ({ ...promptFile, title: "New", deploy }),

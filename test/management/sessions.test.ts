@@ -64,6 +64,7 @@ test("a list has each session once, with its numbers, however it is paged", asyn
             failures: own.filter(({ status }) => status === 0).length,
             cost: String(Number((costs.reduce((sum, cost) => sum + cost, 0) / 1e7).toFixed(7))),
             unpriced: own.length - costs.length,
+            feedback: [],
             firstAt: own[0]!.at,
             lastAt: own.at(-1)!.at,
           };
