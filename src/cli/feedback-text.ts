@@ -24,9 +24,9 @@ const cellOf = (texts: string[]) => texts.length === 0 ? {} : { feedback: texts.
 /** A cell with the feedback on a record, if there is any: `correctness=0.5, thumb=true`. */
 export const recordCell = (record: object) => cellOf(feedbackOf(record).map(({ name, value }) => `${name}=${value}`));
 
-/** A cell with the statistics of some records, if they have any. */
+/** A cell with the statistics of some records, if they have any. What a service sends in lists is still JSON text in parts. */
 export const statsCell = (feedback: FeedbackStats[] = []) =>
-  cellOf(feedback.map((stats) => `${stats.name} ${meaningOf(stats)}`));
+  cellOf((JSON.parse(stringify(feedback)) as FeedbackStats[]).map((stats) => `${stats.name} ${meaningOf(stats)}`));
 
 /** What was said under a name, in short: `0.62`, `83.3 % true`, or the most frequent label, `60.0 % kind`. */
 export function meaningOf({ mean, share, labels }: FeedbackStats): string {

@@ -51,7 +51,9 @@ everywhere("lists, filters and statistics show feedback only where there is any"
   assert.not.match((await cli(words`session list --workspace ${workspaceId}`)).out, "feedback");
   await data(words`feedback add ${first} thumb false`);
   assert.match(await list(), /feedback[^]*thumb=false/);
-  assert.match((await cli(words`session list --workspace ${workspaceId}`)).out, /feedback[^]*thumb 0\.0 % true/);
+  await data(words`feedback add ${first} tone kind`);
+  const sessions = (await cli(words`session list --workspace ${workspaceId}`)).out;
+  assert.match(sessions, /feedback[^]*thumb 0\.0 % true, tone 100\.0 % kind/);
   const ids = async (...more: string[]) =>
     (await data<{ id: string }[]>([...words`record list --workspace ${workspaceId}`, ...more])).map(({ id }) => id);
   assert.equal(await ids("--feedback", "thumb=0"), [first]);
