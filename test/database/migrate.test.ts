@@ -69,6 +69,7 @@ const landed = {
   "021-count-older-entries": "84f8fb01892fb4b3322df448314be03ad5072c587e491021fa5db43f2b04065e",
   "022-end-sessions": "6fae76f3ce168e608320294e75b2e655eb74ea15553bd568da614c72a5e3b991",
   "023-declare-variables": "161f03919b1df59bc4f1d831ecade5572565e81c39c951542fe3f0793b82d69e",
+  "024-create-feedback": "d2ae0aecdc234bb9823c87662d1dc3f099a5e33fc067eb562c2e0a6afd215ca6",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -230,6 +230,7 @@ const good: Record<string, object> = {
   createWorkspace: { name: "x" },
   createToken: { name: "x", role: "viewer" },
   addFeedback: { name: "x", value: true },
+  readFeedbackAgreement: { name: "x", authors: "a,b" },
   removeFeedback: { name: "x" },
   importFeedback: { feedback: [{ record: "x", name: "x", value: true }] },
   declareFeedback: { name: "x", kind: "boolean" },

@@ -238,7 +238,16 @@ test("are the operations that scan the log", () => {
   assert.equal(long.sort(), [
     ...["compareStats", "deleteSession", "deleteWorkspace", "deleteWorkspaceSession", "exportAuditEntries"],
     ...["exportDiagnoses", "exportWorkspaceDiagnoses", "listCalls", "listDiagnoses", "listSessions"],
-    ...["listWorkspaceDiagnoses", "prune", "readCosts", "readStats", "readUsage", "readWorkspaceStats", "reindex"],
+    ...[
+      "listWorkspaceDiagnoses",
+      "prune",
+      "readCosts",
+      "readFeedbackAgreement",
+      "readStats",
+      "readUsage",
+      "readWorkspaceStats",
+      "reindex",
+    ],
     ...["showSession", "verify"],
   ]);
 });

@@ -130,7 +130,7 @@ test("a key's secret is shown once, and lists show its first characters", async 
   const expiresAt = noon + hour;
   const { key, ...made } = await makeKey(world, { name: "staging", expiresAt });
   const { id, prefix } = made;
-  const scope = { readOnly: false, submitOnly: false, deployId: null };
+  const scope = { readOnly: false, submitOnly: false, feedbackOnly: false, deployId: null };
   const never = { ...scope, revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
   const { workspaceId } = world;
   assert.equal(made, { id, workspaceId, name: "staging", prefix, createdAt: noon, expiresAt, ...never });

@@ -26,7 +26,9 @@ const statements = await readStatements(world.database);
 const entries = await readEntries(world);
 const noChecks = ["pragma ignore_check_constraints = on", "pragma foreign_keys = off"];
 const dropTriggers = ["drop trigger audit_log_no_delete", "drop trigger audit_log_no_update"];
-const triggers = (await world.database.read({ sql: "select sql from sqlite_master where type = 'trigger'" }))
+const triggers = (await world.database.read({
+  sql: "select sql from sqlite_master where type = 'trigger' and tbl_name = 'audit_log'",
+}))
   .map(({ sql }) => String(sql));
 
 /** What `verify` says of a copy in which statements were run. */

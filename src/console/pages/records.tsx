@@ -128,7 +128,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
   return number((figures.tokens.prompt ?? 0) + (figures.tokens.completion ?? 0));
 }
 
-const maxSession = 30, maxExcerpt = 64; // characters
+const maxSession = 30, maxExcerpt = 60; // characters
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);
