@@ -39,7 +39,7 @@ const patientManagement = managementWith({ adminToken }, () => createSlots(16, p
 });
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 1_000 })];
+export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 5_000 })];
 
 export const promptFile = {
   title: "Greeting",

@@ -104,10 +104,12 @@ async function withOtherKind(world: Opened) {
   return { ...onRecord(world), body: { value: true } };
 }
 const feedbackBody = (count: number) =>
-  JSON.stringify({ feedback: Array.from({ length: count }, () => ({ record: "x", name: "x", value: null })) });
+  JSON.stringify({
+    feedback: Array.from({ length: count }, (_, nth) => ({ record: "x", name: `n${nth}`, value: null })),
+  });
 /** Asks when the workspace has given as much feedback as it may in a minute. */
 const tooMuch = (ask: Ask) => async (world: Opened) => {
-  for (let nth = 0; nth < 20; nth++) {
+  for (let nth = 0; nth < 100; nth++) {
     await world.send("/v1/feedback", { method: "POST", body: feedbackBody(50) });
   }
   return await ask(world);

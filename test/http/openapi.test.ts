@@ -73,10 +73,8 @@ for (const operation of contract.operations) {
         const world = hasBody(operation) || method === "DELETE" ? await openWorld() : shared;
         await send(operation, await ask(world), status, world);
       }
-      // The test of 503 is below, because it takes ten thousand requests.
-      if (asks[status] !== undefined || status === 503 && path.startsWith("/v1/") && !path.includes("feedback")) {
-        continue;
-      }
+      // The test of 503 is below, because it takes ten thousand requests. Feedback waits ten seconds for a busy database.
+      if (asks[status] !== undefined || status === 503 && path.startsWith("/v1/")) continue;
       assert.ok(spoil[status], `${status} has no case`);
       const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
       await send(operation, await spoil[status]!(await good!(world), operation, world), status, world);
