@@ -111,7 +111,8 @@ test("statistics, comparisons, sessions and exports answer as they are described
     assert.is(answer.status, 200, `${path}: ${answer.text}`);
     const described = contract.operations.find(({ operationId }) => operationId === id)!;
     contract.checkAnswer(described, answer);
-    assert.not.match(answer.text, /NaN|Infinity/, path);
+    // A cursor may have these letters.
+    assert.not.match(answer.text, /\bNaN\b|\bInfinity\b/, path);
   }
 });
 

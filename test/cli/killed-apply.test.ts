@@ -12,7 +12,7 @@ import { bothLatest, createPromptFolder, markdown } from "./prompt-folders.ts";
 const test = suite("apply that is killed");
 
 const count = isFull ? 100 : 20; // prompts, each with two deployments
-const times = isFull ? 25 : 1;
+const times = Number(process.env.NUM_RUNS ?? (isFull ? 8 : 1));
 
 type World = {
   DATABASE_URL: string;

@@ -1,4 +1,5 @@
 // `types` and `bundle` on the command line.
+// Runs on Node alone.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { suite } from "../suite.ts";

@@ -1,4 +1,5 @@
 // How differences are shown: by lines, and in lines that take the place of others by words.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Where versions and changes come from, as pages show it.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Origin } from "../../src/management/origin.ts";

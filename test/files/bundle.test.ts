@@ -1,4 +1,5 @@
 // Bundles of prompts, as clients take them for their snapshot.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";

@@ -1,4 +1,5 @@
 // What was live in a deployment at a time, and who had made it so.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

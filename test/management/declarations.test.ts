@@ -1,4 +1,5 @@
 // What a version declares of its variables.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

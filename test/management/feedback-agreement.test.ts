@@ -1,4 +1,5 @@
 // The agreement of two authors of feedback.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { FeedbackAgreement } from "../../src/management/feedback-agreement.ts";

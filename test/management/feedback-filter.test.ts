@@ -1,4 +1,5 @@
 // Filters by feedback, compared with a plain one in JavaScript.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

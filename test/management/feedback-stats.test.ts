@@ -1,5 +1,6 @@
 // Statistics of feedback: every number is compared with a recount in SQL, over histories with replacement, withdrawal, late
 // arrival, deletion and retention.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
@@ -83,7 +84,12 @@ function check(stats: FeedbackStats[], told: Told[]): void {
       continue;
     }
     assert.is(share, null);
-    assert.ok(near(mean, expected), JSON.stringify([name, mean, expected]));
+    // Sums of huge values that cancel each other out have few digits left.
+    const largest = Math.max(...(given as number[]).map(Math.abs));
+    assert.ok(
+      near(mean, expected) || Math.abs(mean! - expected) < largest * 1e-14,
+      JSON.stringify([name, mean, expected]),
+    );
     if (own.length < 30) assert.equal([low, high], [null, null]);
     else assert.ok(low! <= mean! && mean! <= high!);
   }

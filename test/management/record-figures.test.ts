@@ -1,4 +1,5 @@
 // What records took, and which follow one another.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
