@@ -22,8 +22,8 @@ const test = suite("histories of prompt files");
 const folder = await createFolder();
 test.after(() => folder.remove());
 
-const numRuns = isFull ? 40 : 6;
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+const numRuns = Number(process.env.NUM_RUNS ?? (isFull ? 25 : 6));
+const seed = Number(process.env.SEED ?? 20261124);
 
 const names = ["a", "b/c", "x.prompt", "_", ".d/e", "node_modules/f", "a.md/g"];
 const name = fc.constantFrom(...names);
