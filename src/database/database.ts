@@ -161,6 +161,12 @@ export const isConstraintError = (error: unknown): boolean => hasCode(error, /^S
 export const hasCode = (error: unknown, pattern: RegExp): boolean =>
   error instanceof Error && "code" in error && pattern.test(String(error.code));
 
+/** A statement with those of these arguments that it names. */
+export const withArgs = (sql: string, args: Record<string, string | number | null>): Statement => ({
+  sql,
+  args: Object.fromEntries(Object.entries(args).filter(([name]) => new RegExp(`:${name}\\b`).test(sql))),
+});
+
 /** A statement for a driver. Drivers bind a JavaScript number as REAL, and a bigint as INTEGER. */
 export function bind({ sql, args = [] }: Statement) {
   const convert = (value: string | number | null) => Number.isInteger(value) ? BigInt(Number(value)) : value;

@@ -1,8 +1,7 @@
 // Feedback from applications and browsers, a face: on one record, and on many at once. It costs no quota.
 import type { Clock } from "../common/domain.ts";
 import * as errors from "../common/errors.ts";
-import { readSlotId, sha256 } from "../common/ids.ts";
-import type { RecordId, WorkspaceId } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Counter } from "../common/metrics.ts";
 import { createRate } from "../common/rate.ts";
 import type { Rate } from "../common/rate.ts";
@@ -10,6 +9,7 @@ import { failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
 import type { FeedbackResult, StoredFeedback } from "../ledger/feedback.ts";
+import { targetOf } from "../ledger/feedback-state.ts";
 import type { Piece, Target } from "../ledger/feedback-state.ts";
 import { findLastOfSession } from "../ledger/feedback-sessions.ts";
 import { groupCommit } from "../ledger/group-commit.ts";
@@ -250,9 +250,6 @@ async function toPiece(
     source: grant === undefined ? source : "user",
   };
 }
-
-const targetOf = async (record: string): Promise<Target> =>
-  readSlotId("diag", record) === undefined ? { recordKey: await sha256(record) } : { recordId: record as RecordId };
 
 async function findSession(
   database: Database,

@@ -13,7 +13,7 @@ import { authorized, authorizedOrAccepted, hasVersion, isForbidden, visibleDeplo
 import { keyLifetime } from "./idempotency-keys.ts";
 import { maxTexts } from "./prompt-cache.ts";
 import type { FoundPrompt, Serve } from "./prompt-cache.ts";
-import { nextPosition } from "./statements.ts";
+import { jsonTable, nextPosition } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 import { usageOf } from "./usage.ts";
 
@@ -34,10 +34,7 @@ const batchColumns = [
 
 type BatchRow = Record<(typeof batchColumns)[number], string | number | null>;
 
-const batchTable = `batch as materialized (
-    select key as ordinal, ${batchColumns.map((column, index) => `value ->> ${index} as ${column}`).join(", ")}
-    from json_each(:batches)
-  )`;
+const batchTable = jsonTable("batch", batchColumns, "batches");
 
 /** Encodes the table `batch` as JSON. Bind it to `:batches`. */
 export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBatch) => string): string {

@@ -1,12 +1,13 @@
 // Writes the rows of feedback that was decided on, in one transaction.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
-import type { Database, Statement } from "../database/database.ts";
+import { withArgs } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
-import { tableOf } from "./feedback-state.ts";
 import type { StoredValue } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
+import { jsonTable } from "./statements.ts";
 
 /**
  * What to write. `change` is its number, and `seen` that of the piece it replaces, or 0. A change at no position is of
@@ -29,7 +30,7 @@ const changeColumns = [
   ...["withdraws", "value", "kind", "comment", "source"],
 ];
 
-const withWanted = `with ${tableOf("wanted", changeColumns, "changes")}`;
+const withWanted = `with ${jsonTable("wanted", changeColumns, "changes")}`;
 const isOfPiece = "f.position = w.position and f.name = w.name and f.author = w.author";
 const isReplaced = `${isOfPiece} and f.change = w.seen`;
 const isSettled = `exists (
@@ -115,7 +116,7 @@ export async function writeChanges(
   if (changes.length === 0) return { overtaken: [], expired: 0 };
   const validSince = now - keyLifetime;
   const args = { changes: toSqlJson(changes.map(toWanted)), now, validSince };
-  const statements = [...writes, findOvertaken].map((sql) => bindNamed(sql, args));
+  const statements = [...writes, findOvertaken].map((sql) => withArgs(sql, args));
   const results = await database.write([{ sql: deleteExpired, args: { validSince } }, ...statements]);
   return { overtaken: results.at(-1)!.map((row) => integer(row, "ordinal")), expired: results[0]!.length };
 }
@@ -124,9 +125,3 @@ const toWanted = ({ workspaceId, name, author, position, recordKey, onlyDeployId
   ...[workspaceId, name, author, position, recordKey, onlyDeployId, change, seen, Number(given === undefined)],
   ...[given?.value ?? null, given?.kind ?? null, given?.comment ?? null, given?.source ?? null],
 ];
-
-/** Binds only the arguments that a statement names. */
-const bindNamed = (sql: string, args: Record<string, string | number>): Statement => ({
-  sql,
-  args: Object.fromEntries(Object.entries(args).filter(([name]) => sql.includes(`:${name}`))),
-});

@@ -1,5 +1,5 @@
 // What is there before feedback is given: one query reads it for many pieces.
-import { readSlotId } from "../common/ids.ts";
+import { readSlotId, sha256 } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -7,6 +7,7 @@ import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource, FeedbackValue } from "../schema/feedback.ts";
 import { idAt } from "./blocks.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
+import { jsonTable } from "./statements.ts";
 
 /** Who gives feedback: the bearer of an API key, or whoever manages a workspace. */
 export type Giver = { keyHash: string } | { workspaceId: WorkspaceId };
@@ -16,6 +17,12 @@ export type Giver = { keyHash: string } | { workspaceId: WorkspaceId };
  * under or will be.
  */
 export type Target = { recordId: RecordId } | { position: number } | { recordKey: string };
+
+/** The record that its id or the idempotency key that it is sent under names. */
+export const targetOf = async (reference: string): Promise<Target> =>
+  readSlotId("diag", reference) === undefined
+    ? { recordKey: await sha256(reference) }
+    : { recordId: reference as RecordId };
 
 /** A piece of feedback to give, or without a value to withdraw. Its author and its name tell it from others on the record. */
 export type Piece = {
@@ -81,13 +88,6 @@ const pieceColumns = [
   "author",
 ];
 
-/** A table with the members of the JSON arrays in an argument. */
-export const tableOf = (name: string, columns: readonly string[], argument: string): string =>
-  `${name} as materialized (
-    select key as ordinal, ${columns.map((column, index) => `value ->> ${index} as ${column}`).join(", ")}
-    from json_each(:${argument})
-  )`;
-
 function toRow({ giver, target, name, author }: Piece): (string | number | null)[] {
   const { commitId = null, slot = null } = "recordId" in target ? readSlotId("diag", target.recordId) ?? {} : {};
   return [
@@ -110,7 +110,7 @@ const onRecord = "from feedback where position = t.position";
 const onKey = "from waiting_feedback where t.position is null and workspace_id = t.workspace_id and key = t.record_key";
 
 const readSql = `
-  with ${tableOf("piece", pieceColumns, "pieces")},
+  with ${jsonTable("piece", pieceColumns, "pieces")},
   given as materialized (
     select p.*, coalesce(p.workspace, k.workspace_id) as workspace_id, k.deployment_id as only_deployment,
       k.read_only and not k.submit_only as is_forbidden

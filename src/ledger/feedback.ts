@@ -43,8 +43,8 @@ export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 
 const maxAttempts = 10;
 
 /**
- * Gives and withdraws feedback, in order. No two pieces may have the same target, name and author. A piece that something else changed
- * meanwhile is decided again. `expired` is how many pieces were dropped because no record came for them.
+ * Gives and withdraws feedback, in order. A piece that something else changed meanwhile is decided again. `expired` is how many
+ * pieces were dropped because no record came for them.
  */
 export async function giveFeedback(
   database: Database,
@@ -52,32 +52,38 @@ export async function giveFeedback(
   now: number,
 ): Promise<{ results: FeedbackResult[]; expired: number }> {
   const results: FeedbackResult[] = [];
-  let left = [...pieces.keys()], expired = 0;
-  for (let attempt = 1; left.length > 0; attempt++) {
-    if (attempt > maxAttempts) throw new Error("Others changed the same feedback too often");
+  let left = [...pieces.keys()], expired = 0, attempts = 0;
+  while (left.length > 0) {
+    if (attempts >= maxAttempts) throw new Error("Others changed the same feedback too often");
     const states = await readStates(database, left.map((index) => pieces[index]!), now);
     const changed: { index: number; change: Change }[] = [];
     const added = createAdded();
-    // One record may go by its id and by its key. Then the later piece is decided once the earlier one is written.
+    // A piece that follows another one of the same record, name and author is decided once that is written.
     const met = new Set<string>();
     const later: number[] = [];
     for (const [nth, index] of left.entries()) {
-      const { name, author } = pieces[index]!, { position } = states[nth]!;
-      if (position !== null && met.size === met.add(JSON.stringify([position, name, author])).size) {
+      const piece = pieces[index]!, state = states[nth]!;
+      if (met.size === met.add(JSON.stringify([recordOf(state, piece), piece.name, piece.author])).size) {
         later.push(index);
         continue;
       }
-      const { result, change } = decide(pieces[index]!, added.to(states[nth]!, pieces[index]!), now);
-      if (change !== undefined) added.add(states[nth]!, change);
+      const { result, change } = decide(piece, added.to(state, piece), now);
       results[index] = result;
-      if (change !== undefined) changed.push({ index, change });
+      if (change === undefined) continue;
+      added.add(state, piece, change);
+      changed.push({ index, change });
     }
     const written = await writeChanges(database, changed.map(({ change }) => change), now);
+    attempts += Number(written.overtaken.length > 0);
     left = [...written.overtaken.map((nth) => changed[nth]!.index), ...later].sort((one, other) => one - other);
     expired += written.expired;
   }
   return { results, expired };
 }
+
+/** Tells the record of a piece from others: however it is named, if it is found, and else by what names it. */
+const recordOf = ({ workspaceId, position }: State, { target }: Piece): unknown[] =>
+  position === null ? [workspaceId, target] : [position];
 
 /** Counts what pieces that are decided together add, since none of them was there when the others were read. */
 function createAdded() {
@@ -85,9 +91,8 @@ function createAdded() {
   const get = (...parts: unknown[]) => counts.get(JSON.stringify(parts)) ?? 0;
   const increase = (...parts: unknown[]) => counts.set(JSON.stringify(parts), get(...parts) + 1);
   return {
-    to(state: State, { name, target }: Piece): State {
-      const { workspaceId, position } = state;
-      const record = position ?? ("recordKey" in target ? target.recordKey : null);
+    to(state: State, piece: Piece): State {
+      const { workspaceId } = state, { name } = piece, record = recordOf(state, piece);
       return {
         ...state,
         authors: state.authors + get("author", record, name),
@@ -96,9 +101,9 @@ function createAdded() {
         waiting: state.waiting + get("waiting", workspaceId),
       };
     },
-    add({ workspaceId, rule, current, authors }: State, { position, recordKey, name, given }: Change): void {
+    add(state: State, piece: Piece, { position, name, given }: Change): void {
+      const { workspaceId, rule, current, authors } = state, record = recordOf(state, piece);
       if (given === undefined || current !== undefined) return;
-      const record = position ?? recordKey;
       if (authors === 0 && get("author", record, name) === 0) increase("name", record);
       increase("author", record, name);
       if (rule === undefined && get("new", workspaceId, name) === 0) increase("workspace", workspaceId);

@@ -2,7 +2,8 @@
 // workspace are the first ones of each month, as they are when all workspaces are pruned.
 import { blocksOfRange, commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
-import type { Database, Statement } from "../database/database.ts";
+import { withArgs } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 import { countPruned, storePruning } from "./prune.ts";
 import type { Step } from "./prune.ts";
@@ -71,7 +72,7 @@ function stepThrough(database: Database, args: Args, watermark: Watermark, state
   let position: number | undefined;
   let empty = 0;
   const store = async () => {
-    if (empty > 0) await database.write([bind(setWatermark(watermark), { ...args, end: position! })]);
+    if (empty > 0) await database.write([withArgs(setWatermark(watermark), { ...args, end: position! })]);
     empty = 0;
   };
   return async () => {
@@ -79,7 +80,7 @@ function stepThrough(database: Database, args: Args, watermark: Watermark, state
     const { first, end, count } = await findBatch(database, { ...args, position }, watermark);
     if (count > 0) {
       const range = { ...args, first, end };
-      const results = await database.write([countSql, ...statements].map((sql) => bind(sql, range)));
+      const results = await database.write([countSql, ...statements].map((sql) => withArgs(sql, range)));
       const [counts] = results[0]!;
       position = end;
       empty = 0;
@@ -96,12 +97,6 @@ const countSql = `${blocksOfRange}
   select (select coalesce(sum(r.count), 0) from ${calls("r")}) as calls,
     (select count(*) from ${records("diagnoses")}) as records`;
 
-/** Binds only the arguments that a statement names. */
-const bind = (sql: string, args: Args): Statement => ({
-  sql,
-  args: Object.fromEntries(Object.entries(args).filter(([name]) => new RegExp(`:${name}\\b`).test(sql))),
-});
-
 async function readWatermark(database: Database, { workspaceId }: Args, watermark: Watermark): Promise<number> {
   const sql = `select ${watermark} as position from prunings where workspace_id = ?`;
   const [row] = await database.read({ sql, args: [workspaceId as string] });
@@ -114,7 +109,7 @@ async function findBatch(
   args: Args,
   watermark: Watermark,
 ): Promise<LogRange & { count: number }> {
-  const [row] = await database.read(bind(batchSql(watermark), { ...args, scanSize, cost: batchCost }));
+  const [row] = await database.read(withArgs(batchSql(watermark), { ...args, scanSize, cost: batchCost }));
   const first = integer(row!, "first");
   const last = integerOrNull(row!, "last") ?? first;
   return { first, end: integerOrNull(row!, "cut") ?? last, count: integer(row!, "count") };

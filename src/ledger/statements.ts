@@ -20,6 +20,13 @@ export type Attempt = {
   resetsAt: number;
 };
 
+/** A table of JSON arrays, whose members are its columns, with their places as `ordinal`. Bind the array of them as `argument`. */
+export const jsonTable = (name: string, columns: readonly string[], argument: string): string =>
+  `${name} as materialized (
+    select key as ordinal, ${columns.map((column, index) => `value ->> ${index} as ${column}`).join(", ")}
+    from json_each(:${argument})
+  )`;
+
 /** The position at which the next commit begins. */
 export const nextPosition = "coalesce((select next_position from commits order by position desc limit 1), 1)";
 

@@ -1,11 +1,9 @@
 // Feedback on records as people who manage a workspace read and give it.
-import { deleted, notFound } from "../common/errors.ts";
+import { deleted } from "../common/errors.ts";
 import type { RecordId, WorkspaceId } from "../common/ids.ts";
-import { readSlotId, sha256 } from "../common/ids.ts";
 import { text } from "../database/row.ts";
-import { findDiagnosis } from "../ledger/diagnoses.ts";
 import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
-import { earlierFeedback } from "../ledger/feedback-state.ts";
+import { earlierFeedback, targetOf } from "../ledger/feedback-state.ts";
 import type { Piece } from "../ledger/feedback-state.ts";
 import {
   EarlierFeedback,
@@ -24,6 +22,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
+import { requirePosition } from "./records.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const RecordFeedback = named(
@@ -44,12 +43,10 @@ export const showFeedback = operation({
   input: { id: v.recordId },
   output: RecordFeedback,
   refusals: ["not_found", "gone"],
-  async run({ database }, { id }) {
-    const found = await findDiagnosis(database, id);
-    if (found === undefined) throw notFound("Record", id);
-    const { position, workspaceId, diagnosis } = found;
+  async run(management, { id }) {
+    const { position, workspaceId, diagnosis } = await requirePosition(management, id);
     if (diagnosis === undefined) throw deleted("Record", id);
-    const [row] = await database.read({ sql: earlierFeedback, args: { position, workspaceId } });
+    const [row] = await management.database.read({ sql: earlierFeedback, args: { position, workspaceId } });
     const { feedback } = diagnosis as { feedback?: { text: string } };
     return { feedback: JSON.parse(feedback?.text ?? "[]"), earlier: JSON.parse(text(row!, "earlier")) };
   },
@@ -115,9 +112,8 @@ const toPiece = (
 
 async function giveOne(management: Management, id: RecordId, given: Given): Promise<Infer<typeof FeedbackAnswer>> {
   const { database, clock } = management;
-  const found = await findDiagnosis(database, id);
-  if (found === undefined) throw notFound("Record", id);
-  const piece = toPiece(management, found.workspaceId, { position: found.position }, given);
+  const { workspaceId, position } = await requirePosition(management, id);
+  const piece = toPiece(management, workspaceId, { position }, given);
   const { results: [result] } = await giveFeedback(database, [piece], clock());
   if (result!.refusal !== undefined) throw toRefusalOf(result!, { ...piece, target: { recordId: id } });
   const { isChanged, givenAt } = result!;
@@ -166,44 +162,24 @@ export const importFeedback = operation({
   async run(management, { workspaceId, feedback }) {
     const { database, clock } = management;
     await requireWorkspace(management, workspaceId);
-    const parts = partsOf(feedback);
+    const pieces = await Promise.all(
+      feedback.map(async ({ record, ...given }) =>
+        toPiece(management, workspaceId, await targetOf(record), { source: "program", author: "", ...given })
+      ),
+    );
+    const { results } = await giveFeedback(database, pieces, clock());
     const output: Infer<typeof FeedbackImport> = { stored: 0, waiting: 0, unchanged: 0, refused: [] };
-    for (const part of parts) {
-      const pieces = await Promise.all(part.map(async ({ item: { record, ...given } }) => {
-        const target = readSlotId("diag", record) === undefined
-          ? { recordKey: await sha256(record) }
-          : { recordId: record as RecordId };
-        return toPiece(management, workspaceId, target, { source: "program", author: "", ...given });
-      }));
-      const { results } = await giveFeedback(database, pieces, clock());
-      for (const [nth, result] of results.entries()) {
-        if (result.refusal === undefined) {
-          output[result.isChanged ? "stored" : "unchanged"]++;
-          if (result.isChanged && result.recordId === null) output.waiting++;
-        } else {
-          const { message, code } = toRefusalOf(result, pieces[nth]!);
-          output.refused.push({ index: part[nth]!.index, error: message, code });
-        }
+    for (const [index, result] of results.entries()) {
+      if (result.refusal === undefined) {
+        output[result.isChanged ? "stored" : "unchanged"]++;
+        if (result.isChanged && result.recordId === null) output.waiting++;
+      } else {
+        const { message, code } = toRefusalOf(result, pieces[index]!);
+        output.refused.push({ index, error: message, code });
       }
     }
     return output;
   },
 });
-
-/** Splits pieces where one replaces another of the same request. */
-function partsOf(feedback: ImportedFeedback[]) {
-  let part: { index: number; item: ImportedFeedback }[] = [], seen = new Set<string>();
-  const parts = [part];
-  for (const [index, item] of feedback.entries()) {
-    const identity = JSON.stringify([item.record, item.name, item.author ?? ""]);
-    if (seen.has(identity)) {
-      parts.push(part = []);
-      seen = new Set();
-    }
-    seen.add(identity);
-    part.push({ index, item });
-  }
-  return parts;
-}
 
 export const feedbackOperations = [showFeedback, addFeedback, removeFeedback, importFeedback];

@@ -245,7 +245,7 @@ export async function deleteRecords(
 }
 
 /** Finds a record and its position in the log. Throws if it never existed. `diagnosis` is undefined if it was deleted. */
-async function requirePosition({ database }: Store, id: RecordId) {
+export async function requirePosition({ database }: Store, id: RecordId) {
   const found = await diagnoses.findDiagnosis(database, id);
   if (found === undefined) throw notFound("Record", id);
   return found;

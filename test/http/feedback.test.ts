@@ -364,6 +364,18 @@ test("a record has at most 50 names, and a name 20 authors", async () => {
   assert.equal((await statuses(authors)).filter((status) => status === 409).length, 2);
 });
 
+test("workspaces that use the same key do not count as one record", async () => {
+  const world = await createWorld({ maxBodyBytes: 100_000 });
+  const other = await createTenant(world.admin, 100, "Other");
+  const feedback = Array.from({ length: 20 }, (_, nth) => ({ record: "1", name: "n", author: `a${nth}`, value: true }));
+  const body = JSON.stringify({ feedback });
+  const answers = await Promise.all(
+    [world.key, other.key].map((key) => world.send("/v1/feedback", { method: "POST", headers: bearer(key), body })),
+  );
+  const statuses = answers.flatMap(({ json }) => (json as { results: { status: number }[] }).results);
+  assert.equal([...new Set(statuses.map(({ status }) => status))], [200]);
+});
+
 test("a workspace may give so much feedback in a minute", async () => {
   const world = await createWorld({ maxBodyBytes: 100_000 });
   let refused: Answer | undefined;
