@@ -116,7 +116,9 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     failureOf,
     sizeOf: ({ comment, value }) => comment.length + String(value).length,
     ownerOf: ({ giver }) => "keyHash" in giver ? giver.keyHash : giver.workspaceId,
-    conflictKey: ({ giver, target, name, author }) => JSON.stringify([giver, target, name, author]),
+    // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
+    // be given after later ones that name its record otherwise.
+    conflictKey: () => undefined,
     isGone: () => false,
     isReadOnly: () => false,
   }, { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 });

@@ -208,6 +208,16 @@ test("a batch is given in its order, by whatever names its record", async () => 
   }
 });
 
+test("a batch is given in order, however its pieces name a record", async () => {
+  const world = await createWorld();
+  const id = await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  const piece = (record: string, value: boolean | null) => ({ record, name: "thumb", value });
+  await giveMany(world, [piece("order-1", null), piece("order-1", true), piece(id, false)]);
+  assert.equal(await stored(world), [thumb(0)]);
+  await giveMany(world, [piece(id, null), piece(id, false), piece("order-1", true)]);
+  assert.equal(await stored(world), [thumb(1)]);
+});
+
 test("the newest record of a session is judged", async () => {
   const world = await createWorld();
   await record(world);
