@@ -101,17 +101,23 @@ async function act({ run, repository }: World, step: Step): Promise<void> {
     await run(["prompt", "push", "-", "--name", step.name, "--new"], JSON.stringify(step.prompt));
   } else if (step.kind === "archive") await run(["prompt", "archive", step.name]);
   else if (step.kind === "promote") await run(["deploy", "promote", `${step.name}@production`, "--version", "1"]);
-  else await edit(repository, step);
+  else await edit(repository, step, () => run(["apply", "--force", ...at]));
 }
 
 /** Changes the files, of which each prompt has at most one. */
-async function edit(repository: PromptFolder, step: Extract<Step, { name: string }>): Promise<void> {
+async function edit(
+  repository: PromptFolder,
+  step: Extract<Step, { name: string }>,
+  apply: () => Promise<unknown>,
+): Promise<void> {
   const files = await repository.readAll();
   const { prompts } = readFolder(new Map(Object.entries(files)));
   const own = prompts.find(({ name }) => name === step.name);
   const isFree = (path: string) => canAdd(new Set(Object.keys(files)), path);
   if ("prompt" in step) {
     const { title, description, messages, llmConfig, declarations } = step.prompt;
+    // A new prompt takes the name of another one after that has got its own.
+    if (own === undefined && prompts.some(({ was }) => was === step.name)) await apply();
     const given = { messages: toMessages(messages), llmConfig: jsonText(JSON.stringify(llmConfig)) as LlmConfig };
     const declared = declarations === undefined ? {} : { declarations: jsonText(JSON.stringify(declarations)) };
     const content = { title, description, ...given, ...declared };
@@ -176,7 +182,15 @@ test(`random histories end with files and ledger in step (seed ${seed})`, async 
     name: "a",
     prompt: { title: "A", description: "", messages: [message], llmConfig: {} },
   };
-  await fc.assert(fc.asyncProperty(steps, endsInStep), { numRuns, seed, examples: [[[pushed]]] });
+  // Files of a renamed prompt and of a new one that takes its name.
+  const empty = { title: "B", description: "", messages: [], llmConfig: {} };
+  const renamed: Step[] = [
+    { kind: "push", name: "b/c", prompt: empty },
+    { kind: "pull" },
+    { kind: "rename", name: "b/c" },
+    { kind: "write", name: "b/c", prompt: { ...empty, title: "C" } },
+  ];
+  await fc.assert(fc.asyncProperty(steps, endsInStep), { numRuns, seed, examples: [[[pushed]], [renamed]] });
 });
 
 test.run();
