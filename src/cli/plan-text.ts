@@ -31,7 +31,7 @@ function linesOfPrompt({ name, path, was, base, push, promotions, archives, drif
       );
     }
   }
-  if (archives) add("-", `${name}: archive, with its deployments`);
+  if (archives !== undefined) add("-", `${name}: archive, with its deployments`);
   else if (drift?.kind === "prompt") {
     add("!", `${name}: is in no file. Version ${drift.version} was pushed${describeAuthor(drift)}`);
   } else if (drift !== undefined) {
@@ -88,8 +88,8 @@ export function countsOf({ prompts }: Plan): Counts {
     versions: count(({ push, base }) => push !== undefined && base !== null),
     promotions: promotions.length,
     renames: count(({ was }) => was !== undefined),
-    archived: count(({ archives }) => archives),
-    changedElsewhere: count(({ drift, archives }) => drift !== undefined && !archives) +
+    archived: count(({ archives }) => archives !== undefined),
+    changedElsewhere: count(({ drift, archives }) => drift !== undefined && archives === undefined) +
       promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined).length,
   };
 }

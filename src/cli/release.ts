@@ -120,7 +120,7 @@ async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefi
   const { args, terminal } = context;
   const { plan, workspaceId, folder, changes } = await planFolder(context);
   terminal.say(formatPlan(plan, false));
-  const changesLive = plan.prompts.some(({ promotions, archives }) => promotions.length > 0 || archives);
+  const changesLive = plan.prompts.some(({ promotions, archives }) => promotions.length > 0 || archives !== undefined);
   if (!await isAgreed(context, { buried: findBuried(plan), changesLive, consequence: describeCounts(plan), folder })) {
     return undefined;
   }

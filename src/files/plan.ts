@@ -65,7 +65,8 @@ export type PromptPlan = {
   /** The version that would be made, and how it differs from the newest one. */
   push?: { version: number; content: PromptContent; diff: string } | undefined;
   promotions: Promotion[];
-  archives: boolean;
+  /** The deployments that would be archived with the prompt, if it is. */
+  archives?: Pick<LedgerDeployment, "name" | "revision">[] | undefined;
   drift?: Drift | undefined;
 };
 
@@ -77,7 +78,7 @@ export type Plan = {
 
 /** Whether a plan does anything to a prompt. */
 export const isChange = ({ push, was, promotions, archives }: PromptPlan): boolean =>
-  push !== undefined || was !== undefined || promotions.length > 0 || archives;
+  push !== undefined || was !== undefined || promotions.length > 0 || archives !== undefined;
 
 export type PlanOptions = {
   /** Whether prompts that are in no file are archived. */
@@ -107,10 +108,11 @@ export async function makePlan(
     }
   }
   report(files.length);
-  for (const { name, newest, isArchived } of ledger.values()) {
+  for (const { name, newest, isArchived, deployments } of ledger.values()) {
     if (claimed.has(name) || isArchived) continue;
-    const drift = driftOf("prompt", newest);
-    plan.prompts.push({ name, base: newest.version, promotions: [], archives: prunes, drift });
+    const live = deployments.filter((each) => !each.isArchived).map(({ name, revision }) => ({ name, revision }));
+    const archives = prunes ? live : undefined;
+    plan.prompts.push({ name, base: newest.version, promotions: [], archives, drift: driftOf("prompt", newest) });
   }
   return plan;
 
@@ -147,7 +149,7 @@ async function planFile(
   const { newest } = prompt ?? {};
   const isSame = newest !== undefined && canonicalOf(newest.content) === canonicalOf(content);
   const version = newest === undefined ? 1 : isSame ? newest.version : newest.version + 1;
-  const plan: PromptPlan = { name, path, base: newest?.version ?? null, promotions: [], archives: false };
+  const plan: PromptPlan = { name, path, base: newest?.version ?? null, promotions: [] };
   if (prompt !== undefined && prompt.name !== name) plan.was = prompt.name;
   if (!isSame) plan.push = { version, content, diff: diffOf(name, newest, version, content) };
   if (!isSame && newest !== undefined && !await isSeen(newest.content, newest)) plan.drift = driftOf("version", newest);

@@ -23,7 +23,7 @@ const toPromptChange = (
   ...(was === undefined ? {} : { was }),
   ifLatest: base,
   ...(push === undefined ? {} : { ...push.content, ...(note === undefined ? {} : { note }) }),
-  ...(archives ? { archive: true } : {}),
+  ...(archives === undefined ? {} : { archive: true, ifDeployments: archives }),
   ...(promotions.length === 0 ? {} : {
     deploy: promotions.map(({ deployment, to, revision }) => ({ name: deployment, version: to, ifRevision: revision })),
   }),

@@ -46,6 +46,12 @@ const PromptChange = exactly({
     ),
   ),
   archive: optional(described(v.isTrue, "Whether to archive it with its deployments")),
+  ifDeployments: optional(
+    described(
+      listOf(exactly({ name: v.deploymentName, revision: v.positive })),
+      "With archive: its deployments that were seen. Default: whichever there are",
+    ),
+  ),
 });
 export type PromptChange = Infer<typeof PromptChange>;
 
@@ -176,7 +182,16 @@ function findMoved(change: PromptChange, known: Known): string[] {
     const revision = known.deployments.get(reference)?.revision ?? null;
     return revision === ifRevision ? [] : [`${reference} ${wordsOf("revision", revision, ifRevision)}`];
   });
-  return [...own, ...targets];
+  const { archive = false, ifDeployments } = change;
+  const revisions = new Map((ifDeployments ?? []).map(({ name, revision }) => [name, revision]));
+  const live = !archive || ifDeployments === undefined ? [] : [...known.deployments.values()].flatMap(
+    ({ promptId, name, reference, revision, archivedAt }) => {
+      const seen = revisions.get(name) ?? null;
+      const isAsSeen = promptId !== prompt?.id || archivedAt !== null || revision === seen;
+      return isAsSeen ? [] : [`${reference} ${wordsOf("revision", revision, seen)}`];
+    },
+  );
+  return [...own, ...targets, ...live];
 }
 
 /** `is at version 8, planned at 7` */
@@ -191,7 +206,7 @@ async function planOne(
   change: PromptChange,
   known: Known,
 ): Promise<Planned> {
-  const { name, archive = false, deploy = [] } = change;
+  const { name, archive = false, deploy = [], ifDeployments } = change;
   const content = contentOf(change), before = promptOf(change, known);
   const planned: Planned = { changes: [], statements: [], applied: undefined as never };
   const add = (changes: readonly (Change | undefined)[], statements: readonly Statement[]) => {
@@ -202,6 +217,7 @@ async function planOne(
   if (archive && (content !== undefined || deploy.length > 0)) {
     throw conflict(`Prompt ${name} cannot be archived and changed at once`);
   }
+  if (ifDeployments !== undefined && !archive) throw invalid("ifDeployments is for a prompt that is archived");
   if (before !== undefined && before.name !== name) {
     const { change, statement } = await planRename(management, before, name);
     add([change], [statement]);

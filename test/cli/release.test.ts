@@ -305,6 +305,19 @@ everywhere("prompts in no file are archived with --prune alone, and not planned 
   assert.match((await plan()).said, "b is archived: unarchive it, or remove b.md");
 });
 
+everywhere("a kept plan does not archive a prompt that was promoted since", async (place) => {
+  const files = { "promptledger.yml": "deploy: {}\n", "a.md": markdown("one"), "b.md": markdown("two") };
+  const { id, repository, plan, apply } = await open(place, files);
+  await apply();
+  await repository.put({ "b.md": null });
+  const path = `${repository.path}.plan.json`;
+  await plan("--prune", "--out", path);
+  await place.data(words`deploy create --name production --prompt b --workspace ${id}`);
+  const { code, said } = await place.cli(["apply", path]);
+  assert.is(code, 1);
+  assert.match(said, "Changed since it was planned: b@production is at revision 1, planned as new. Plan again");
+});
+
 everywhere("pinned versions go where they are pinned, and --deploy chooses among deployments", async (place) => {
   const manifest = "deploy:\n  staging: latest\n  production: pinned\npinned:\n  production:\n    a: 1\n";
   const { repository, plan, apply, ledger } = await open(place, {

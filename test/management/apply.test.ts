@@ -132,6 +132,18 @@ test("renames, with the references of deployments, and archives", async () => {
   await verifyBalanced(world.admin);
 });
 
+test("archives a prompt only if its deployments are as they were seen", async () => {
+  const world = await createWorld();
+  taken(await apply(world, twoPrompts));
+  const archive = (ifDeployments: { name: string; revision: number }[]) =>
+    apply(world, [{ name: "b/c", ifLatest: 1, archive: true, ifDeployments }]);
+  const refusal = (found: string) => `Changed since it was planned: b/c@staging is at ${found}. Plan again`;
+  refused(await archive([]), 412, refusal("revision 1, planned as new"));
+  refused(await archive([{ name: "staging", revision: 2 }]), 412, refusal("revision 1, planned at 2"));
+  taken(await archive([{ name: "staging", revision: 1 }]));
+  taken(await archive([]));
+});
+
 const content = says("x");
 const wrong: Record<string, [prompts: Change[], status: number, error: string]> = {
   "a prompt twice": [
@@ -164,10 +176,10 @@ const wrong: Record<string, [prompts: Change[], status: number, error: string]> 
     409,
     "Prompt greeting cannot be archived and changed at once",
   ],
-  "a name that is taken": [
-    [{ name: "greeting", was: "other", ifLatest: 1, ...content }],
-    412,
-    "",
+  "deployments that were seen of a prompt that stays": [
+    [{ name: "greeting", ifLatest: 1, ...content, ifDeployments: [] }],
+    400,
+    "ifDeployments is for a prompt that is archived",
   ],
   "201 prompts": [
     Array.from({ length: 201 }, (_, nth) => ({ name: `p${nth}`, ifLatest: null, ...content })),
@@ -177,7 +189,6 @@ const wrong: Record<string, [prompts: Change[], status: number, error: string]> 
   "an unknown member": [[{ name: "x", ifLatest: null, ...content, model: "m" }], 400, ""],
   "no base": [[{ name: "x", ...content }], 400, ""],
 };
-delete wrong["a name that is taken"];
 
 for (const [name, [prompts, status, error]] of Object.entries(wrong)) {
   test(`refuses ${name}, and changes nothing`, async () => {
