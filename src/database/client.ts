@@ -3,7 +3,7 @@ import { createClient, LibsqlError } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { around, bind, classifyErrors, closedError, isBusy, isClosedError } from "./database.ts";
+import { around, bind, classifyErrors, closedError, hasCode, isBusy, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose, Row } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -48,10 +48,31 @@ export function openRemote(
   const client = createClient({
     url,
     ...(authToken === undefined ? {} : { authToken }),
-    fetch: (request: Request) => send(request, AbortSignal.timeout(timeoutMs)),
+    fetch: async (request: Request) => withFirstErrors(await send(request, AbortSignal.timeout(timeoutMs))),
   });
   return classifyErrors(untilClosed(fromClient(client), () => client.close()), classifyError);
 }
+
+/**
+ * The same response, whose batches have no error but their first. The driver handles only that one, and the rejection of any
+ * other ends the process. A server that takes the lock from a transaction gives an error for each of its later steps.
+ */
+function withFirstErrors(response: Response): Response {
+  const read = response.json.bind(response);
+  response.json = async () => {
+    const body: Partial<PipelineBody> | null = await read();
+    for (const { response } of body?.results ?? []) {
+      const errors = response?.result?.step_errors ?? [];
+      const first = errors.findIndex((error) => error !== null);
+      if (first !== -1) errors.fill(null, first + 1);
+    }
+    return body;
+  };
+  return response;
+}
+
+/** What a server answers, as far as it is read here. */
+type PipelineBody = { results: { response?: { result?: { step_errors?: (object | null)[] } } }[] };
 
 function useClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
   const database = fromClient(client);
@@ -93,8 +114,11 @@ function classifyError(error: unknown): Failure | undefined {
   // Only an error from the server for a statement proves that nothing took effect. Any other error is a missing reply.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
   if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
-  return isBusy(error) ? "retryable" : "rejected";
+  return isBusy(error) || hasCode(error, endedTransaction) ? "retryable" : "rejected";
 }
+
+// A server takes the lock from a transaction that has run for 5 s while others wait, and rolls that back.
+const endedTransaction = /^TRANSACTION_(TIMEOUT|BUSY)$/;
 
 function classifyStatus(cause: unknown): Failure | undefined {
   const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;

@@ -2,6 +2,7 @@
 import { copyFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
@@ -75,6 +76,17 @@ test("classifies failures", () =>
     away.close();
   }));
 
+/** What a server answers if it takes the lock from a transaction that has run for 5 s: nothing of it took effect. */
+function endedTransaction(): string {
+  const done = { cols: [], rows: [], affected_row_count: 0, last_insert_rowid: null };
+  const ended = { message: "Transaction timed out", code: "TRANSACTION_TIMEOUT" };
+  // The steps begin, run the statement, commit and roll back.
+  const result = { step_results: [done, null, null, null], step_errors: [null, ended, ended, ended] };
+  const responses = [{ type: "store_sql" }, { type: "batch", result }, { type: "close" }];
+  const results = responses.map((response) => ({ type: "ok", response }));
+  return JSON.stringify({ baton: null, base_url: null, results });
+}
+
 const replies: [name: string, status: number, body: string, failure: Failure | undefined][] = [
   ["401", 401, "{}", undefined],
   ["403", 403, "{}", undefined],
@@ -82,6 +94,7 @@ const replies: [name: string, status: number, body: string, failure: Failure | u
   ["429", 429, "{}", "retryable"],
   ["500", 500, "{}", "indeterminate"],
   ["502", 502, "{}", "indeterminate"],
+  ["end of a transaction", 200, endedTransaction(), "retryable"],
   ["reply that is none", 200, "<html></html>", "indeterminate"],
 ];
 
@@ -91,10 +104,16 @@ for (const [name, status, body, failure] of replies) {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const database = openDatabase(`http://127.0.0.1:${port}`);
+    const unhandled: unknown[] = [], note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
     await database.write([createTable]).then(
       () => assert.unreachable(),
       (error) => assert.is(failureOf(error), failure),
     );
+    // What is unhandled is reported in a later turn.
+    await new Promise((resolve) => setTimeout(resolve));
+    process.off("unhandledRejection", note);
+    assert.equal(unhandled, []);
     database.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
