@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { DiagnosisItem } from "../../src/client/shapes.ts";
@@ -541,7 +541,7 @@ test("whatever happens on the way to the service, in whatever order, each record
   const { SEED, NUM_RUNS } = process.env;
   await fc.assert(fc.asyncProperty(fc.array(weather, { maxLength: 8 }), survive), {
     ...(SEED !== undefined && { seed: Number(SEED) }),
-    numRuns: Number(NUM_RUNS ?? 30),
+    numRuns: Number(NUM_RUNS ?? (isFull ? 30 : 10)),
   });
 });
 
