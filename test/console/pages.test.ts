@@ -1,5 +1,4 @@
 // Every page that links lead to: it is there for each role, holds no script of its own, and is light.
-// Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";

@@ -1,6 +1,5 @@
 // For generated sequences of requests and management commands, many at once, the service answers and stores what a small model
 // does. `SEED=1 NUM_RUNS=1000` tries other sequences, and more of them. A failure prints its seed and path.
-// Runs on every runtime.
 import process from "node:process";
 import fc from "fast-check";
 import { suite } from "../suite.ts";
