@@ -23,7 +23,7 @@ td .chips,td form{display:inline-flex}td details{display:inline-block;margin:0}}
 `,
   },
   "console.js": {
-    hash: "52b99c18673fdc3d",
+    hash: "df54ee7a298c73b5",
     text: `const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
 const units = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000]];
@@ -123,6 +123,7 @@ isGoing = true;
 setTimeout(() => isGoing = false, 1_200);
 } else if (isGoing) {
 isGoing = false;
+event.preventDefault();
 goals().get(event.key)?.click();
 }
 });
@@ -302,6 +303,48 @@ waiting = setTimeout(preview, 500);
 draft.addEventListener("submit", () => isEdited = false);
 addEventListener("beforeunload", (event) => {
 if (isEdited) event.preventDefault();
+});
+`,
+  },
+  "feedback.css": {
+    hash: "d1bcf3a55e1665cb",
+    text: `.judgements{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(14rem,100%),1fr));align-items:start;gap:var(--s3);margin:var(--s3) 0}.judgements form{display:grid;gap:var(--s2);padding:var(--s3)}.judgements :is(p,details){margin:0}.judgements form>button{justify-self:start}.judgements [aria-pressed="true"]{border-color:var(--accent);background:var(--accent-soft);color:var(--accent)}.comment{white-space:pre-wrap;overflow-wrap:anywhere}`,
+  },
+  "feedback.js": {
+    hash: "1baa65c418098e87",
+    text: `const keyed = (document.querySelectorAll("[aria-keyshortcuts]"));
+const keysOf = (element) => (element.getAttribute("aria-keyshortcuts") ?? "").split(" ");
+function isOff() {
+try {
+return localStorage.getItem("promptledger-keys-off") !== null;
+} catch {
+return false; // The person has forbidden it.
+}
+}
+function explain() {
+const list = document.querySelector(".shortcuts:not([data-all])");
+list?.setAttribute("data-all", "");
+for (const element of list ? keyed : []) {
+const key = document.createElement("dt"), what = document.createElement("dd");
+key.append(
+...keysOf(element).flatMap((key) => [Object.assign(document.createElement("kbd"), { textContent: key }), " "]),
+);
+what.textContent = element.closest("form")?.getAttribute("aria-label") ?? element.textContent;
+list?.append(key, what);
+}
+}
+document.addEventListener("click", explain);
+document.addEventListener("keydown", (event) => {
+explain();
+const { key, target } = event;
+if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isOff()) return;
+if (document.querySelector("dialog[open]")) return;
+if (target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]")) return;
+const found = [...keyed].find((element) => keysOf(element).includes(key));
+if (!found) return;
+event.preventDefault();
+if (found instanceof HTMLAnchorElement) found.click();
+else found.focus();
 });
 `,
   },

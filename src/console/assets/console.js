@@ -127,6 +127,7 @@ document.addEventListener("keydown", (event) => {
     setTimeout(() => isGoing = false, 1_200);
   } else if (isGoing) {
     isGoing = false;
+    event.preventDefault();
     goals().get(event.key)?.click();
   }
 });

@@ -9,6 +9,7 @@ import { indent, stringify } from "../../common/json-text.ts";
 import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
+import { showFeedback } from "../../management/feedback.ts";
 import { listRecordFigures } from "../../management/record-figures.ts";
 import type { RecordFigures } from "../../management/record-figures.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
@@ -22,9 +23,11 @@ import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip, versionLink } from "../parts/chips.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
+import { changeFeedback, findFeedback, isAboutFeedback } from "../feedback.ts";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
+import { FeedbackSection } from "../parts/feedback.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -35,7 +38,7 @@ import { findNeighbours } from "./records.tsx";
 
 // What stands above, or is of the service.
 const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
-shownMembers.push("deployId", "reference", "keyId", "statusName");
+shownMembers.push("deployId", "reference", "keyId", "statusName", "feedback");
 const mostJson = 8_192; // characters of what is shown as JSON
 
 export const recordPage: Page = {
@@ -48,10 +51,11 @@ export const recordPage: Page = {
     const { content, ...others } = record;
     const more = without(others, shownMembers);
     const { id: workspaceId } = workspaceOf(visit), { promptId } = deployment;
-    const [served, { items: [figures] }, neighbours] = await Promise.all([
+    const [served, { items: [figures] }, neighbours, feedback] = await Promise.all([
       visit.call(getPromptVersion, { id: promptId, workspaceId, version: promptVersion }),
       visit.call(listRecordFigures, { workspaceId, ids: id }),
       findNeighbours(visit, id as RecordId),
+      findFeedback(visit, id as RecordId),
     ]);
     return {
       title: `Record ${id}`,
@@ -64,11 +68,11 @@ export const recordPage: Page = {
                 Record <span class="mono">…{id.slice(-10)}</span>
               </>
             }
-            trail={[{ label: "Records", href: link(visit, ["records"], queryOf(visit)) }]}
+            trail={[{ label: "Records", href: link(visit, ["records"], filterOf(visit)) }]}
             actions={
               <nav class="actions" aria-label="Records">
-                {neighbourLink(visit, "Previous", "prev", neighbours.previous)}
-                {neighbourLink(visit, "Next", "next", neighbours.next)}
+                {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
+                {neighbourLink(visit, "Next", "next", "j", neighbours.next)}
               </nav>
             }
           />
@@ -101,6 +105,11 @@ export const recordPage: Page = {
             <Section title="Input">{partView(visit, record, "input")}</Section>
             <Section title="Output">{partView(visit, record, "output")}</Section>
           </div>
+          <FeedbackSection
+            visit={visit}
+            feedback={feedback}
+            whole={<a href={link(visit, ["records", id, "text"], { part: "feedback" })}>Show all as text</a>}
+          />
           {Object.keys(more).length > 0 && <Section title="Metadata">{jsonView(visit, more)}</Section>}
           <details>
             <summary>The prompt that was served: version {promptVersion}</summary>
@@ -126,17 +135,31 @@ export const recordPage: Page = {
     };
   },
   async act(visit) {
-    const { record: { id } } = await findRecord(visit);
-    await visit.call(deleteDiagnosis, { id: id as RecordId });
-    return { redirect: link(visit, ["records"], queryOf(visit)) };
+    const { record } = await findRecord(visit), id = record.id as RecordId;
+    if (isAboutFeedback(visit)) {
+      const done = await changeFeedback(visit, id);
+      return { redirect: `${link(visit, ["records", id], { ...filterOf(visit), done })}#feedback` };
+    }
+    await visit.call(deleteDiagnosis, { id });
+    return { redirect: link(visit, ["records"], filterOf(visit)) };
   },
 };
 
+/** The filter of the list that led here. */
+function filterOf(visit: Visit): Record<string, string> {
+  const { done: _, rate: _name, ...filter } = queryOf(visit);
+  return filter;
+}
+
 /** A link to the record beside this one, which keeps the filter, or its place if there is none. */
-const neighbourLink = (visit: Visit, label: string, rel: string, id: RecordId | undefined): Html =>
+const neighbourLink = (visit: Visit, label: string, rel: string, key: string, id: RecordId | undefined): Html =>
   id === undefined
     ? <span class="button" aria-disabled="true">{label}</span>
-    : <a class="button" rel={rel} href={link(visit, ["records", id], queryOf(visit))}>{label}</a>;
+    : (
+      <a class="button" rel={rel} href={link(visit, ["records", id], filterOf(visit))} aria-keyshortcuts={key}>
+        {label}
+      </a>
+    );
 
 function tokensOf(figures: RecordFigures | undefined): Part {
   if (!figures?.tokens) return dash;
@@ -148,14 +171,20 @@ function tokensOf(figures: RecordFigures | undefined): Part {
   );
 }
 
-/** A part of a record as plain text, whole. */
+/** A part of a record, or its feedback, as plain text, whole. */
 export const recordText: Resource = {
   path: "/:workspaceId/records/:recordId/text",
   async answer(visit) {
     const { record } = await findRecord(visit);
     const part = asked(visit, "part") ?? "";
-    if (!["input", "output", "all"].includes(part)) throw invalid("part must be input, output or all");
-    const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
+    if (!["input", "output", "all", "feedback"].includes(part)) {
+      throw invalid("part must be input, output, all or feedback");
+    }
+    const text = part === "all"
+      ? indent(stringify(record))
+      : part === "feedback"
+      ? indent(stringify(await visit.call(showFeedback, { id: record.id as RecordId })))
+      : textOf(record, part as PartName) ?? "";
     return { status: statusOf.ok, headers: rawTextHeaders(), body: text };
   },
 };

@@ -11,6 +11,8 @@ import type { Role } from "../../management/operation.ts";
 type FieldProps = {
   label: string;
   name: string;
+  /** Where a page has several fields of the name. */
+  id?: string;
   value?: string | number | null | undefined;
   hint?: Part;
   type?: "text" | "number" | "search" | "password" | "date" | "datetime-local" | "url";
@@ -26,38 +28,42 @@ type FieldProps = {
   fault?: string | undefined;
   /** What may be a slip. Empty if there is nothing, but may be. */
   warning?: string | undefined;
+  /** Keys that lead to it, for the script of its page. */
+  shortcut?: string | undefined;
 };
 
-const hintId = (name: string) => `hint-${name}`;
-const faultId = (name: string) => `fault-${name}`;
-const warningId = (name: string) => `warning-${name}`;
-const describedBy = ({ name, hint, fault, warning }: Pick<FieldProps, "name" | "hint" | "fault" | "warning">) =>
+const hintId = (id: string) => `hint-${id}`;
+const faultId = (id: string) => `fault-${id}`;
+const warningId = (id: string) => `warning-${id}`;
+const describedBy = (
+  { name, id = name, hint, fault, warning }: Pick<FieldProps, "name" | "id" | "hint" | "fault" | "warning">,
+) =>
   [
-    hint !== undefined && hintId(name),
-    fault !== undefined && faultId(name),
-    warning !== undefined && warningId(name),
+    hint !== undefined && hintId(id),
+    fault !== undefined && faultId(id),
+    warning !== undefined && warningId(id),
   ].filter((id) => id).join(" ") || undefined;
 
 /** The frame of a field: its label above, what is wrong with it and its hint below. */
 const Labelled = (
-  { label, name, hint, isLong, isLabelHidden, fault, warning, children }: FieldProps & { children?: Part },
+  { label, name, id = name, hint, isLong, isLabelHidden, fault, warning, children }: FieldProps & { children?: Part },
 ): Html => (
   <div class={isLong ? "field long" : "field"}>
-    <label for={name} class={isLabelHidden && "hide"}>{label}</label>
+    <label for={id} class={isLabelHidden && "hide"}>{label}</label>
     {children}
-    {fault !== undefined && <p class="fault" id={faultId(name)} aria-live="polite">{fault}</p>}
-    {warning !== undefined && <p class="warned" id={warningId(name)} aria-live="polite">{warning}</p>}
-    {hint !== undefined && <p class="hint" id={hintId(name)}>{hint}</p>}
+    {fault !== undefined && <p class="fault" id={faultId(id)} aria-live="polite">{fault}</p>}
+    {warning !== undefined && <p class="warned" id={warningId(id)} aria-live="polite">{warning}</p>}
+    {hint !== undefined && <p class="hint" id={hintId(id)}>{hint}</p>}
   </div>
 );
 
 /** A field of one line. */
 export function Field({ type = "text", suggestions, ...given }: FieldProps): Html {
-  const { name, value, isRequired, placeholder } = given;
+  const { name, id = name, value, isRequired, placeholder } = given;
   return (
     <Labelled {...given}>
       <input
-        id={name}
+        id={id}
         name={name}
         type={type}
         value={exact(String(value ?? ""))}
@@ -66,10 +72,12 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
         min={type === "number" && "0"}
         step={type === "number" && "1"}
         autocomplete={type === "password" ? "current-password" : "off"}
+        aria-invalid={given.fault ? "true" : undefined}
         aria-describedby={describedBy(given)}
-        list={suggestions && `${name}-list`}
+        aria-keyshortcuts={given.shortcut}
+        list={suggestions && `${id}-list`}
       />
-      {suggestions && <datalist id={`${name}-list`}>{suggestions}</datalist>}
+      {suggestions && <datalist id={`${id}-list`}>{suggestions}</datalist>}
     </Labelled>
   );
 }
@@ -83,11 +91,11 @@ type AreaProps = FieldProps & {
 
 /** A field of several lines. A browser drops a line break at its start, so there is one more. */
 export function Area({ rows = 3, isCode = false, isProse = !isCode, ...given }: AreaProps): Html {
-  const { name, value } = given;
+  const { name, id = name, value } = given;
   return (
     <Labelled {...given}>
       <textarea
-        id={name}
+        id={id}
         name={name}
         rows={rows}
         class={isCode && "code"}
@@ -107,10 +115,18 @@ type Options = readonly (readonly [value: string, label: string])[];
 
 /** A choice of one. */
 export function Select({ options, ...given }: FieldProps & { options: Options }): Html {
-  const { name, value } = given;
+  const { name, id = name, value } = given;
   return (
     <Labelled {...given}>
-      <select id={name} name={name} aria-describedby={describedBy(given)}>{optionsOf(options, value)}</select>
+      <select
+        id={id}
+        name={name}
+        aria-invalid={given.fault ? "true" : undefined}
+        aria-describedby={describedBy(given)}
+        aria-keyshortcuts={given.shortcut}
+      >
+        {optionsOf(options, value)}
+      </select>
     </Labelled>
   );
 }

@@ -1,0 +1,87 @@
+// Feedback on a record as pages show it, and as their forms give and withdraw it.
+import { invalid, Refusal } from "../common/errors.ts";
+import type { RecordId } from "../common/ids.ts";
+import { numberPattern, stringify } from "../common/json-text.ts";
+import { addFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
+import { listFeedbackNames } from "../management/feedback-names.ts";
+import type { FeedbackNameRule } from "../management/feedback-names.ts";
+import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
+import { sent, workspaceOf } from "./page.ts";
+import type { Visit } from "./page.ts";
+
+/** The feedback on a record, and the names that the workspace has. If it declared any, these alone. */
+export type FeedbackOnRecord = {
+  pieces: Feedback[];
+  earlier: EarlierFeedback[];
+  names: FeedbackNameRule[];
+  /** Whether the workspace takes names that it does not have yet. */
+  isOpen: boolean;
+};
+
+export async function findFeedback(visit: Visit, id: RecordId): Promise<FeedbackOnRecord> {
+  const [{ feedback, earlier }, { names }] = await Promise.all([
+    visit.call(showFeedback, { id }),
+    visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id }),
+  ]);
+  const declared = names.filter(({ isDeclared }) => isDeclared), isOpen = declared.length === 0;
+  return { pieces: feedback, earlier, names: isOpen ? names : declared, isOpen };
+}
+
+/** The feedback that lists have with a record. */
+export const piecesOf = ({ feedback }: Diagnosis & { feedback?: unknown }): Feedback[] =>
+  JSON.parse(stringify(feedback ?? []));
+
+const maxAuthor = 128; // characters
+
+/**
+ * Who gives feedback in the console: the name of the token. The operator, who has none, is not the application's voice without
+ * a name.
+ */
+export const reviewerOf = ({ caller: { actor } }: Visit): string =>
+  actor === "" ? "Operator" : [...actor].slice(0, maxAuthor).join("").toWellFormed();
+
+/** What forms do, each with the word for the notice that says so. */
+export const feedbackNotices = {
+  given: "Feedback is saved.",
+  same: "Nothing has changed: this was saved already.",
+  withdrawn: "Feedback is withdrawn. What was said stays in its history.",
+} as const;
+
+/** Whether a form is about feedback. */
+export const isAboutFeedback = ({ form }: Visit): boolean => ["feedback", "withdraw"].includes(form.get("do") ?? "");
+
+/** Gives or withdraws what the form says, on a record that is of the workspace in the path. Returns the word for the notice. */
+export async function changeFeedback(visit: Visit, id: RecordId): Promise<keyof typeof feedbackNotices> {
+  const name = sent(visit, "name") ?? "", author = reviewerOf(visit);
+  if (visit.form.get("do") === "withdraw") {
+    const { isChanged } = await visit.call(removeFeedback, { id, name, author });
+    return isChanged ? "withdrawn" : "same";
+  }
+  const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
+  const value = valueIn(visit, names.find((rule) => rule.name === name)?.kind);
+  const comment = sent(visit, "comment")?.replaceAll("\r\n", "\n");
+  const { isChanged } = await visit.call(addFeedback, { id, name, value, comment, author });
+  return isChanged ? "given" : "same";
+}
+
+const isNumber = new RegExp(`^${numberPattern}$`);
+const truths: Record<string, boolean> = { true: true, yes: true, false: false, no: false };
+
+/** What was entered, as a value of the kind that the name has. Of a new name the text says what it is. */
+function valueIn(visit: Visit, kind: FeedbackKind | undefined): FeedbackValue {
+  const text = sent(visit, "value") ?? "", truth = truths[text.toLowerCase()];
+  if (kind === "label") return text;
+  if (kind !== "number" && truth !== undefined) return truth;
+  if (kind !== "boolean" && isNumber.test(text)) return Number(text);
+  if (kind === "boolean") throw invalid("Field value must be yes or no");
+  if (kind === "number") throw invalid("Field value must be a number");
+  return text;
+}
+
+/** The field that a change was refused for, by its name in the form. */
+export function faultyField({ refusal }: Visit): "name" | "value" | "comment" | undefined {
+  if (!(refusal instanceof Refusal)) return undefined;
+  const [, member] = /^Field (name|comment) /.exec(refusal.message) ?? [];
+  return member === "name" || member === "comment" ? member : "value";
+}

@@ -1,0 +1,173 @@
+// Forms that give feedback on a record: one for each name, and one for any other. A key leads to each.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import type { Feedback } from "../../schema/feedback.ts";
+import { faultyField, reviewerOf } from "../feedback.ts";
+import type { FeedbackOnRecord } from "../feedback.ts";
+import { numberText } from "../format.tsx";
+import { h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { Area, Field, HiddenField, Select } from "./form.tsx";
+
+const mostForms = 6;
+const mostOwnText = 2_000; // characters of comments in all forms but the first
+
+type Entered = { value: string; comment: string };
+
+/** What a form shows: what was entered and refused, or what the person said before. */
+type Answer = Entered & {
+  faults: { name?: string | undefined; value?: string | undefined; comment?: string | undefined };
+};
+
+/** Forms for the names that matter most: the one that is asked for, those that the person has judged, and then the others. */
+export function FeedbackForms({ visit, feedback }: { visit: Visit; feedback: FeedbackOnRecord }): Html {
+  const { pieces, names, isOpen } = feedback, reviewer = reviewerOf(visit);
+  const own = new Map(pieces.filter(({ author }) => author === reviewer).map((piece) => [piece.name, piece]));
+  const refused = visit.refusal !== undefined && visit.form.get("do") === "feedback" ? visit.form.get("name") : null;
+  const first = refused ?? asked(visit, "rate");
+  const rank = ({ name }: FeedbackNameRule) => name === first ? 0 : own.has(name) ? 1 : 2;
+  let left = mostOwnText;
+  const shown = [...names].sort((one, other) => rank(one) - rank(other)).slice(0, mostForms).filter(({ name }, nth) =>
+    nth === 0 || (left -= own.get(name)?.comment.length ?? 0) >= 0
+  );
+  const isListed = shown.some(({ name }) => name === refused);
+  const hasOther = isOpen || shown.length < names.length || refused !== null && !isListed;
+  return (
+    <div class="judgements">
+      {shown.map((rule, nth) => (
+        <NameForm
+          rule={rule}
+          own={own.get(rule.name)}
+          answer={answerTo(visit, own.get(rule.name), rule.name === refused)}
+          shortcut={[nth === 0 && "f", nth + 1].filter((key) => key).join(" ")}
+        />
+      ))}
+      {hasOther && (
+        <OtherForm
+          name={isListed ? "" : refused ?? ""}
+          answer={answerTo(visit, undefined, refused !== null && !isListed)}
+          shortcut={[shown.length === 0 && "f", shown.length + 1].filter((key) => key).join(" ")}
+        />
+      )}
+    </div>
+  );
+}
+
+function answerTo(visit: Visit, own: Feedback | undefined, isRefused: boolean): Answer {
+  if (!isRefused) return { value: own === undefined ? "" : String(own.value), comment: own?.comment ?? "", faults: {} };
+  const value = visit.form.get("value") ?? "", comment = visit.form.get("comment") ?? "";
+  return { value, comment, faults: { [faultyField(visit)!]: `${visit.refusal!.message}.` } };
+}
+
+type NameFormProps = { rule: FeedbackNameRule; own: Feedback | undefined; answer: Answer; shortcut: string };
+
+function NameForm({ rule, own, answer, shortcut }: NameFormProps): Html {
+  const { name, kind, labels } = rule, { value, faults } = answer;
+  const field = { label: name, name: "value", id: `value-${name}`, value, fault: faults.value, shortcut };
+  return (
+    <form method="post" class="panel" aria-label={`Feedback ${name}`}>
+      <HiddenField name="do" value="feedback" />
+      <HiddenField name="name" value={name} />
+      {kind === "boolean"
+        ? <Choice rule={rule} own={own} fault={faults.value} shortcut={shortcut} />
+        : labels === null
+        ? <Field {...field} hint={hintOf(rule)} />
+        : <Select {...field} hint={hintOf(rule)} options={optionsOf(labels, value)} />}
+      <Comment id={`comment-${name}`} of={name} answer={answer} />
+      {kind !== "boolean" && <button>{own === undefined ? "Give" : "Change"} {isolated(name)}</button>}
+    </form>
+  );
+}
+
+/** Two buttons, of which one is what the person said. */
+function Choice({ rule, own, fault, shortcut }: Omit<NameFormProps, "answer"> & { fault: string | undefined }): Html {
+  const { name } = rule;
+  const button = (value: boolean, label: string, more = {}) => (
+    <button name="value" value={String(value)} aria-pressed={String(own?.value === value)} {...more}>{label}</button>
+  );
+  return (
+    <fieldset class="field">
+      <legend>{isolated(name)}</legend>
+      <p class="actions">
+        {button(true, "Yes", { id: `value-${name}`, "aria-keyshortcuts": shortcut })}
+        {button(false, "No")}
+      </p>
+      {fault !== undefined && <p class="fault">{fault}</p>}
+      <p class="hint">{hintOf(rule)}</p>
+    </fieldset>
+  );
+}
+
+type OtherFormProps = { name: string; answer: Answer; shortcut: string };
+
+/** Feedback under any name. */
+function OtherForm({ name, answer, shortcut }: OtherFormProps): Html {
+  const { value, faults } = answer;
+  return (
+    <form method="post" class="panel" aria-label="Other feedback">
+      <HiddenField name="do" value="feedback" />
+      <Field
+        label="Another name"
+        name="name"
+        id="other-name"
+        value={name}
+        placeholder="correctness"
+        fault={faults.name}
+        shortcut={shortcut}
+      />
+      <Field
+        label="Value"
+        name="value"
+        id="other-value"
+        value={value}
+        fault={faults.value}
+        hint="Yes or no, a number, or a label."
+      />
+      <Comment id="other-comment" of="" answer={answer} />
+      <button>Give feedback</button>
+    </form>
+  );
+}
+
+/** A comment, which is open if there is one. */
+const Comment = ({ id, of, answer: { comment, faults } }: { id: string; of: string; answer: Answer }): Html => (
+  <details open={comment !== "" || faults.comment !== undefined}>
+    <summary>Comment</summary>
+    <Area
+      label={`Comment ${of}`}
+      name="comment"
+      id={id}
+      value={comment}
+      fault={faults.comment}
+      rows={2}
+      isLabelHidden
+    />
+  </details>
+);
+
+/** The labels to choose from, and what was chosen when there were others. */
+const optionsOf = (labels: readonly string[], chosen: string) =>
+  ["", ...labels, ...(labels.includes(chosen) ? [] : [chosen])].filter((label, nth) => nth === 0 || label !== "").map((
+    label,
+  ) => [label, label] as const);
+
+/** What a name takes: `0 to 1. Higher is better.` */
+function hintOf({ kind, minimum, maximum, labels, better }: FeedbackNameRule): Part {
+  const range = minimum !== null && maximum !== null
+    ? `${numberText(minimum)} to ${numberText(maximum)}.`
+    : minimum !== null
+    ? `At least ${numberText(minimum)}.`
+    : maximum !== null
+    ? `At most ${numberText(maximum)}.`
+    : { number: "A number.", label: labels === null ? "A label." : "", boolean: "" }[kind];
+  const direction = better === null
+    ? ""
+    : kind === "boolean"
+    ? `${better === "higher" ? "Yes" : "No"} is better.`
+    : `${better === "higher" ? "Higher" : "Lower"} is better.`;
+  return [range, direction].filter((text) => text !== "").join(" ");
+}
