@@ -9,6 +9,7 @@ import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../
 import type { Diagnosis } from "../schema/ledger.ts";
 import { sent, workspaceOf } from "./page.ts";
 import type { Visit } from "./page.ts";
+import { queryOf } from "./parts/filter-chips.tsx";
 
 /** The feedback on a record, and the names that the workspace has. If it declared any, these alone. */
 export type FeedbackOnRecord = {
@@ -47,6 +48,12 @@ export const feedbackNotices = {
   same: "Nothing has changed: this was saved already.",
   withdrawn: "Feedback is withdrawn. What was said stays in its history.",
 } as const;
+
+/** The query of a page with feedback as its links keep it: the filter of the list that led there. */
+export function keptQuery(visit: Visit): Record<string, string> {
+  const { done: _, rate: _name, ...kept } = queryOf(visit);
+  return kept;
+}
 
 /** Whether a form is about feedback. */
 export const isAboutFeedback = ({ form }: Visit): boolean => ["feedback", "withdraw"].includes(form.get("do") ?? "");

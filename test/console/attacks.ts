@@ -1,4 +1,6 @@
 // Texts that harm pages which show them as anything but text.
+import * as assert from "uvu/assert";
+
 export const attacks: Record<string, string> = {
   "a script": "<script>document.title='pwned'</script>",
   "an end of the element that it is in": "</pre></textarea></title></bdi><script>document.title='pwned'</script>",
@@ -12,3 +14,16 @@ export const attacks: Record<string, string> = {
   "a comment": "<!-- --!><script>document.title='pwned'</script> ]]> <![CDATA[",
   "a long line": "A".repeat(20_000),
 };
+
+/** A page without what its fields send back, which keeps all its characters. */
+export const withoutFields = (page: string) =>
+  page.replace(/ value="[^"]*"/g, "").replace(/(<textarea[^>]*>).*?(<\/textarea>)/gs, "$1$2");
+
+/** Fails if a text left its place in the page: it made an element, an attribute, or changed the direction of a line. */
+export function assertHarmless(page: string, name: string): void {
+  assert.not.match(page, /<(img|iframe|svg[^>]*onload|math|object|embed|marquee)[\s>]/i, name);
+  assert.not.match(page, /<script(?! src="[./]+a\/[0-9a-f]{16}\.js" defer><\/script>)/, name);
+  assert.not.match(page.replace(/"[^"]*"/g, '""'), /<\w[^>]*\son\w+\s*=/i, name);
+  assert.not.match(page, /\b(href|src|action)="\s*(javascript|data|vbscript):/i, name);
+  assert.not.match(page, /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]|\0/, name);
+}

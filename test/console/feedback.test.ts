@@ -2,13 +2,16 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { RecordId } from "../../src/common/ids.ts";
+import { giveFeedback } from "../../src/ledger/feedback.ts";
+import type { Piece } from "../../src/ledger/feedback-state.ts";
 import { declareFeedback } from "../../src/management/feedback-names.ts";
 import { addFeedback, showFeedback } from "../../src/management/feedback.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import type { EarlierFeedback, Feedback } from "../../src/schema/feedback.ts";
 import { call } from "../actions.ts";
 import { createTenant, goodBody } from "../helpers.ts";
-import { createVisit, refusalIn, visit } from "./visitor.ts";
+import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
+import { createVisit, linksIn, origin, refusalIn, visit, weightOf } from "./visitor.ts";
 
 const test = suite("feedback in the console");
 
@@ -171,5 +174,130 @@ test("a workspace that declares names has a form for each of them, with what it 
   assert.is(status, 303);
   await world.close();
 });
+
+test("a turn of a session and a row of a list show the feedback on their records, and lists without any have no column", async () => {
+  const { world, visitor } = await createVisit();
+  const { admin, workspaceId } = world;
+  const stored = async () => (await world.submit({ ...goodBody, sessionId: "talk" })).json as { id: RecordId };
+  const [{ id }, { id: other }] = [await stored(), await stored()];
+  assert.not.match(await visitor.see("/records"), ">Feedback</th>");
+  for (const author of ["a", "b", "c"]) await call(addFeedback, admin, { id, name: "thumb", value: true, author });
+  const list = await visitor.see("/records");
+  assert.match(list, ">Feedback</th>");
+  assert.is(list.match(/<bdi>thumb<\/bdi> <b><bdi>yes<\/bdi><\/b>/g)?.length, 2);
+  assert.match(list.replace(/<[^>]*>/g, ""), "1 more");
+  const session = await visitor.see("/session?id=talk");
+  assert.is(session.match(/<bdi>thumb<\/bdi> <b><bdi>yes<\/bdi><\/b>/g)?.length, 3);
+  for (const each of [id, other]) assert.ok(linksIn(session).includes(`records/${each}#feedback`));
+  const { token } = await call(createToken, admin, { name: "vera", role: "viewer", workspaceId });
+  assert.not.match(await (await visit(world, token)).see("/session?id=talk"), "Give feedback");
+  await world.close();
+});
+
+test("records are found by feedback and by the lack of it, with chips, and export with a column for each name", async () => {
+  const { world, visitor } = await createVisit();
+  const { admin } = world;
+  const stored = async () => ((await world.submit(goodBody)).json as { id: RecordId }).id;
+  const [good, bad, plain] = [await stored(), await stored(), await stored()];
+  await call(addFeedback, admin, { id: good, name: "thumb", value: true });
+  await call(addFeedback, admin, { id: bad, name: "thumb", value: false });
+  await call(addFeedback, admin, { id: bad, name: "correctness", value: 0.25 });
+  const cases: [query: object, found: RecordId[], chip: string][] = [
+    [{ feedback: "thumb=false" }, [bad], "Feedback: thumb=false"],
+    [{ feedback: "thumb=false\r\ncorrectness<0.5" }, [bad], "Feedback: thumb=false correctness&lt;0.5"],
+    [{ without: "*" }, [plain], "Without feedback"],
+    [{ without: "correctness" }, [plain, good], "Without feedback: correctness"],
+  ];
+  for (const [query, found, chip] of cases) {
+    const list = `/records?${new URLSearchParams({ ...query })}`, page = await visitor.see(list);
+    const rows = linksIn(page).filter((href) => href.startsWith("records/diag_"));
+    assert.equal(rows.map((href) => href.split(/[/?]/)[1]), found);
+    assert.match(page.replace(/<[^>]*>/g, ""), `Remove the filter ${chip}`);
+    const csv = linksIn(page).find((href) => href.includes("format=csv"))!;
+    const { text } = await visitor.open(`${world.workspaceId}/${csv}`);
+    const [head, ...lines] = text.trim().split("\r\n");
+    assert.is(lines.length, found.length);
+    assert.match(head!, /feedback\.correctness.*feedback\.thumb/);
+    const { status, headers } = await visitor.send(`/${rows[0]}`, { ...given, value: "true", name: "seen" });
+    const after = new URL(headers.get("Location")!, `${origin}/console/${world.workspaceId}/${rows[0]}`);
+    const { done: _, ...kept } = Object.fromEntries(after.searchParams);
+    assert.equal([status, kept], [303, query]);
+    await visitor.send(`/${rows[0]}`, { do: "withdraw", name: "seen" });
+  }
+  const { status, text } = await visitor.open(`${world.workspaceId}/records?feedback=thumb`);
+  assert.is(status, 400);
+  assert.match(refusalIn(text)!, "Feedback must be a name, one of");
+  await world.close();
+});
+
+test("50 names of 20 authors with comments of 8 kB show in part, on a page that stays light, and whole as text", async () => {
+  const { world, visitor } = await createVisit();
+  const { database, workspaceId } = world;
+  const { json } = await world.submit({ ...goodBody, sessionId: "full" }), { id } = json as { id: RecordId };
+  const comments = ["Words & signs ".repeat(585), '"<b>&'.repeat(1_638)];
+  const pieces = [...Array(50).keys()].flatMap((name) =>
+    [...Array(20).keys()].map((author): Piece => ({
+      ...{ giver: { workspaceId }, target: { recordId: id }, name: `name${name}`, source: "reviewer" },
+      ...{
+        author: author === 0 ? "Operator" : `person ${author}`,
+        value: `${author}`,
+        comment: comments[Math.sign(author)]!,
+      },
+    }))
+  );
+  for (const round of ["", "again "]) {
+    const given = pieces.map((each) => ({ ...each, comment: round + each.comment.slice(0, 8_000) }));
+    await giveFeedback(database, given, world.now++);
+  }
+  const page = await visitor.see(`/records/${id}`);
+  assert.ok(weightOf(page) < 60_000, `${weightOf(page)} bytes`);
+  const words = page.replace(/<[^>]*>/g, "");
+  assert.match(words, "988 more pieces not shown.");
+  assert.match(words, "Replaced or withdrawn: 1,000 pieces");
+  const href = linksIn(page).find((href) => href.endsWith("part=feedback"))!;
+  const { text } = await visitor.open(`${workspaceId}/${href}`.replace("/../", "/"));
+  assert.equal(
+    Object.values(JSON.parse(text) as object).map((all: unknown[]) => all.length),
+    [1_000, 1_000],
+  );
+  for (const path of ["/records", "/session?id=full"]) {
+    const list = await visitor.see(path);
+    assert.ok(weightOf(list) < 60_000, `${path}: ${weightOf(list)} bytes`);
+  }
+  // The form that is asked for has the whole comment beside that, so that saving it again cuts nothing.
+  assert.match(page, 'href="?rate=name0#value-name0"');
+  const rated = await visitor.see(`/records/${id}?rate=name49`);
+  const [comment = ""] = /(?<=id="comment-name49"[^>]*>\n)again [^<]{8000,}(?=<\/textarea>)/.exec(rated) ?? [];
+  assert.is(comment.replaceAll("&amp;", "&"), `again ${comments[0]!.slice(0, 8_000)}`);
+  assert.ok(weightOf(rated) - comment.length < 60_000, `${weightOf(rated)} bytes`);
+  await world.close();
+});
+
+for (const [kind, attack] of Object.entries(attacks)) {
+  test(`${kind} is harmless as a comment, a label, an author and a name that is refused`, async () => {
+    const id = await store({ ...goodBody, sessionId: kind });
+    const line = attack.replace(/\p{Cc}/gu, "").slice(0, 120), comment = attack.replaceAll("\0", "").slice(0, 2_000);
+    await call(addFeedback, admin, { id, name: "hostile", value: line, author: line, comment });
+    await ann.send(`/records/${id}`, { ...given, name: "hostile", value: line, comment });
+    const { feedback } = await feedbackOn(id);
+    assert.equal(
+      feedback.map(({ value, comment }) => [String(value).trim(), comment.trim()]),
+      Array(2).fill([line.trim(), comment.trim()]),
+    );
+    for (const path of [`/records/${id}`, `/records?session=${encodeURIComponent(kind)}`, `/session?id=${kind}`]) {
+      assertHarmless(withoutFields(await ann.see(path)), path);
+    }
+    const { status, text } = await ann.send(`/records/${id}`, {
+      ...given,
+      name: attack,
+      value: attack,
+      comment: attack,
+    });
+    assert.is(status, 400);
+    assertHarmless(withoutFields(text), "refused");
+    await ann.send(`/records/${id}`, { do: "withdraw", name: "hostile" });
+    assertHarmless(withoutFields(await ann.see(`/records/${id}`)), "earlier");
+  });
+}
 
 test.run();

@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createPrompt, pushPrompt } from "../actions.ts";
 import { promptFile, toPrompt } from "../helpers.ts";
-import { attacks } from "./attacks.ts";
+import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
 import { createVisit } from "./visitor.ts";
 
 const test = suite("hostile text");
@@ -17,19 +17,6 @@ async function store(body: object): Promise<string> {
   const { json, status } = await world.submit(body);
   assert.is(status, 201);
   return `/records/${(json as { id: string }).id}?deployment=${deployId}`;
-}
-
-/** A page without what its fields send back, which keeps all its characters. */
-const withoutFields = (page: string) =>
-  page.replace(/ value="[^"]*"/g, "").replace(/(<textarea[^>]*>).*?(<\/textarea>)/gs, "$1$2");
-
-/** Fails if a text left its place in the page: it made an element, an attribute, or changed the direction of a line. */
-function assertHarmless(page: string, name: string): void {
-  assert.not.match(page, /<(img|iframe|svg[^>]*onload|math|object|embed|marquee)[\s>]/i, name);
-  assert.not.match(page, /<script(?! src="[./]+a\/[0-9a-f]{16}\.js" defer><\/script>)/, name);
-  assert.not.match(page.replace(/"[^"]*"/g, '""'), /<\w[^>]*\son\w+\s*=/i, name);
-  assert.not.match(page, /\b(href|src|action)="\s*(javascript|data|vbscript):/i, name);
-  assert.not.match(page, /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]|\0/, name);
 }
 
 let latest = 0; // version of the prompt that comes from files

@@ -10,7 +10,7 @@ import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt,
 import { listApiKeys } from "../../src/management/api-keys.ts";
 import { createTenant, goodBody, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { createVisit, linksIn, origin, tableIn, titleOf, valuesIn, visit } from "./visitor.ts";
+import { createVisit, linksIn, origin, tableIn, titleOf, valuesIn, visit, weightOf } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
 
 const test = suite("pages");
@@ -123,9 +123,6 @@ test("every page forbids scripts, styles, frames and forms of others, and is not
 });
 
 const maxBytes = 60_000; // of a page with its style and script
-/** How much a browser loads for a page, with the assets that it links to. */
-const weightOf = (page: string): number =>
-  Object.values(assets).reduce((sum, { hash, text }) => page.includes(hash) ? sum + text.length : sum, page.length);
 
 test("a page weighs less than 60 kB with its style and script, and the script less than 8 kB", () => {
   for (const [path, page] of all) {

@@ -1,4 +1,5 @@
 // A person at the console without a browser: signs in, opens pages, follows links and sends forms, through the router.
+import { assets } from "../../src/console/assets.ts";
 import { adminToken, createWorld } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 
@@ -92,3 +93,7 @@ export function tableIn(page: string, caption: string): string[][][] {
 /** The relative links of a page. */
 export const linksIn = (page: string): string[] =>
   Array.from(page.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g), ([, href]) => href!.replaceAll("&amp;", "&"));
+
+/** How much a browser loads for a page, with the assets that it links to. */
+export const weightOf = (page: string): number =>
+  Object.values(assets).reduce((sum, { hash, text }) => page.includes(hash) ? sum + text.length : sum, page.length);

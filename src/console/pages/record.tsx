@@ -23,10 +23,9 @@ import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip, versionLink } from "../parts/chips.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
-import { changeFeedback, findFeedback, isAboutFeedback } from "../feedback.ts";
+import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
@@ -68,7 +67,7 @@ export const recordPage: Page = {
                 Record <span class="mono">…{id.slice(-10)}</span>
               </>
             }
-            trail={[{ label: "Records", href: link(visit, ["records"], filterOf(visit)) }]}
+            trail={[{ label: "Records", href: link(visit, ["records"], keptQuery(visit)) }]}
             actions={
               <nav class="actions" aria-label="Records">
                 {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
@@ -138,25 +137,19 @@ export const recordPage: Page = {
     const { record } = await findRecord(visit), id = record.id as RecordId;
     if (isAboutFeedback(visit)) {
       const done = await changeFeedback(visit, id);
-      return { redirect: `${link(visit, ["records", id], { ...filterOf(visit), done })}#feedback` };
+      return { redirect: `${link(visit, ["records", id], { ...keptQuery(visit), done })}#feedback` };
     }
     await visit.call(deleteDiagnosis, { id });
-    return { redirect: link(visit, ["records"], filterOf(visit)) };
+    return { redirect: link(visit, ["records"], keptQuery(visit)) };
   },
 };
-
-/** The filter of the list that led here. */
-function filterOf(visit: Visit): Record<string, string> {
-  const { done: _, rate: _name, ...filter } = queryOf(visit);
-  return filter;
-}
 
 /** A link to the record beside this one, which keeps the filter, or its place if there is none. */
 const neighbourLink = (visit: Visit, label: string, rel: string, key: string, id: RecordId | undefined): Html =>
   id === undefined
     ? <span class="button" aria-disabled="true">{label}</span>
     : (
-      <a class="button" rel={rel} href={link(visit, ["records", id], filterOf(visit))} aria-keyshortcuts={key}>
+      <a class="button" rel={rel} href={link(visit, ["records", id], keptQuery(visit))} aria-keyshortcuts={key}>
         {label}
       </a>
     );

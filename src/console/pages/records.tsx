@@ -14,7 +14,9 @@ import type { Html, Part } from "../html.ts";
 import { asked, askedWord, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
+import { piecesOf } from "../feedback.ts";
 import { Empty } from "../parts/empty.tsx";
+import { FeedbackChips } from "../parts/feedback.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
@@ -91,6 +93,7 @@ function recordsTable(
 ): Html {
   const { cursor: _, ...query } = queryOf(visit);
   const figuresOf = ({ id }: Diagnosis) => figures.get(id);
+  const feedback = new Map(records.map((record) => [record.id, piecesOf(record)]));
   return (
     <Table
       caption="Records"
@@ -114,6 +117,12 @@ function recordsTable(
         { label: "Session", isEvident: true, cell: (record) => sessionLink(visit, record) },
         { label: "Input", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "input") },
         { label: "Output", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "output") },
+        ...[...feedback.values()].some(({ length }) => length > 0)
+          ? [{
+            label: "Feedback",
+            cell: ({ id }: Diagnosis) => <FeedbackChips pieces={feedback.get(id)!} most={mostChips} />,
+          }]
+          : [],
         { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
         { label: "Tokens", isNumber: true, cell: (record) => tokensOf(figuresOf(record)) },
         { label: "Cost", isNumber: true, cell: (record) => usd(figuresOf(record)?.cost ?? null) },
@@ -129,6 +138,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
 }
 
 const maxSession = 30, maxExcerpt = 60; // characters
+const mostChips = 2; // pieces of feedback on a record
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);

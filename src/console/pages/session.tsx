@@ -4,18 +4,21 @@
 /** @jsxFrag Fragment */
 import type { RecordId } from "../../common/ids.ts";
 import { boundLatency } from "../../ledger/histogram.ts";
+import { addFeedback } from "../../management/feedback.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
 import type { Session } from "../../management/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { counted, dash, duration, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { asked, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { lastMessage } from "../conversation.ts";
+import { piecesOf } from "../feedback.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
+import { FeedbackChips } from "../parts/feedback.tsx";
 import { Form, Guarded } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Fact, Facts, Pager } from "../parts/table.tsx";
@@ -23,6 +26,7 @@ import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 
 const pageSize = 25; // so that a page of short records stays light
+const mostChips = 5; // pieces of feedback on a record
 const mostIndented = 5; // levels of the tree
 
 export const sessionPage: Page = {
@@ -121,7 +125,8 @@ function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
 }
 
 function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length: number }): Html {
-  const { status, latency } = valuesOf(record);
+  const { status, latency } = valuesOf(record), pieces = piecesOf(record);
+  const mayGive = findLack(visit, addFeedback) === undefined;
   return (
     <article class="card entry">
       <div class="line">
@@ -135,6 +140,12 @@ function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length
       <p class="hint">{duration(latency)}</p>
       {excerptOf(record, "input")}
       {excerptOf(record, "output")}
+      {(pieces.length > 0 || mayGive) && (
+        <p class="line">
+          <FeedbackChips pieces={pieces} most={mostChips} />
+          {mayGive && <a href={`${link(visit, ["records", record.id])}#feedback`}>Give feedback</a>}
+        </p>
+      )}
     </article>
   );
 }

@@ -7,14 +7,13 @@ import type { Feedback } from "../../schema/feedback.ts";
 import { faultyField, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { numberText } from "../format.tsx";
-import { h, isolated } from "../html.ts";
+import { h, isolated, toHtml } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { Area, Field, HiddenField, Select } from "./form.tsx";
 
 const mostForms = 6;
-const mostOwnText = 2_000; // characters of comments in all forms but the first
+const mostComment = 600; // characters of HTML that a form has for a comment, unless it is asked for
 
 type Entered = { value: string; comment: string };
 
@@ -23,19 +22,33 @@ type Answer = Entered & {
   faults: { name?: string | undefined; value?: string | undefined; comment?: string | undefined };
 };
 
-/** Forms for the names that matter most: the one that is asked for, those that the person has judged, and then the others. */
-export function FeedbackForms({ visit, feedback }: { visit: Visit; feedback: FeedbackOnRecord }): Html {
-  const { pieces, names, isOpen } = feedback, reviewer = reviewerOf(visit);
-  const own = new Map(pieces.filter(({ author }) => author === reviewer).map((piece) => [piece.name, piece]));
-  const refused = visit.refusal !== undefined && visit.form.get("do") === "feedback" ? visit.form.get("name") : null;
-  const first = refused ?? asked(visit, "rate");
-  const rank = ({ name }: FeedbackNameRule) => name === first ? 0 : own.has(name) ? 1 : 2;
-  let left = mostOwnText;
-  const shown = [...names].sort((one, other) => rank(one) - rank(other)).slice(0, mostForms).filter(({ name }, nth) =>
-    nth === 0 || (left -= own.get(name)?.comment.length ?? 0) >= 0
-  );
+const ownOf = (visit: Visit, { pieces }: FeedbackOnRecord): Map<string, Feedback> => {
+  const reviewer = reviewerOf(visit);
+  return new Map(pieces.filter(({ author }) => author === reviewer).map((piece) => [piece.name, piece]));
+};
+
+/** The name that was sent with a form and refused. */
+const refusedName = ({ refusal, form }: Visit): string | null =>
+  refusal !== undefined && form.get("do") === "feedback" ? form.get("name") : null;
+
+/**
+ * The names that have a form: the one that is asked for, those that the person has judged, and then the others. A comment stands
+ * in its form as a whole, so that a long one is shown only if it is asked for.
+ */
+export function namesOfForms(visit: Visit, feedback: FeedbackOnRecord): FeedbackNameRule[] {
+  const own = ownOf(visit, feedback), asked = refusedName(visit) ?? visit.query.get("rate");
+  const rank = ({ name }: FeedbackNameRule) => name === asked ? 0 : own.has(name) ? 1 : 2;
+  return feedback.names
+    .filter(({ name }) => name === asked || toHtml(own.get(name)?.comment).length <= mostComment)
+    .sort((one, other) => rank(one) - rank(other)).slice(0, mostForms);
+}
+
+type FormsProps = { visit: Visit; feedback: FeedbackOnRecord; shown: readonly FeedbackNameRule[] };
+
+export function FeedbackForms({ visit, feedback, shown }: FormsProps): Html {
+  const own = ownOf(visit, feedback), refused = refusedName(visit);
   const isListed = shown.some(({ name }) => name === refused);
-  const hasOther = isOpen || shown.length < names.length || refused !== null && !isListed;
+  const hasOther = feedback.isOpen || shown.length < feedback.names.length || refused !== null && !isListed;
   return (
     <div class="judgements">
       {shown.map((rule, nth) => (
@@ -43,19 +56,22 @@ export function FeedbackForms({ visit, feedback }: { visit: Visit; feedback: Fee
           rule={rule}
           own={own.get(rule.name)}
           answer={answerTo(visit, own.get(rule.name), rule.name === refused)}
-          shortcut={[nth === 0 && "f", nth + 1].filter((key) => key).join(" ")}
+          shortcut={shortcutOf(nth)}
         />
       ))}
       {hasOther && (
         <OtherForm
           name={isListed ? "" : refused ?? ""}
           answer={answerTo(visit, undefined, refused !== null && !isListed)}
-          shortcut={[shown.length === 0 && "f", shown.length + 1].filter((key) => key).join(" ")}
+          shortcut={shortcutOf(shown.length)}
         />
       )}
     </div>
   );
 }
+
+/** The keys that lead to the nth form. */
+const shortcutOf = (nth: number): string => nth === 0 ? "f 1" : String(nth + 1);
 
 function answerTo(visit: Visit, own: Feedback | undefined, isRefused: boolean): Answer {
   if (!isRefused) return { value: own === undefined ? "" : String(own.value), comment: own?.comment ?? "", faults: {} };

@@ -6,23 +6,23 @@
 import { addFeedback } from "../../management/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackValue } from "../../schema/feedback.ts";
 import { assetPath } from "../asset-paths.ts";
-import { feedbackNotices, reviewerOf } from "../feedback.ts";
+import { feedbackNotices, keptQuery, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
-import { ago, counted, dash } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { ago, counted, dash, excerpt } from "../format.tsx";
+import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { findLack } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { Chip } from "./chips.tsx";
-import { FeedbackForms } from "./feedback-forms.tsx";
+import { FeedbackForms, namesOfForms } from "./feedback-forms.tsx";
 import { Guarded, HiddenField } from "./form.tsx";
 import { Section } from "./heading.tsx";
 import { doneNotice } from "./notice.tsx";
 import { Table } from "./table.tsx";
 import type { Column } from "./table.tsx";
 
-const mostPieces = 20, mostEarlier = 10; // rows
-const mostCommentText = 4_000; // characters in all rows of a table
+const mostPieces = 12, mostEarlier = 6; // rows
+const mostOfComments = 2_500; // characters of HTML in all rows of a table
 
 /** A value in words: `yes`, `0.5`, or a label. */
 export const valueText = (value: FeedbackValue): string =>
@@ -35,8 +35,10 @@ export const valueText = (value: FeedbackValue): string =>
 export function FeedbackSection(
   { visit, feedback, whole }: { visit: Visit; feedback: FeedbackOnRecord; whole: Part },
 ): Html {
-  const { pieces, earlier } = feedback, reviewer = reviewerOf(visit);
+  const { pieces, earlier } = feedback, reviewer = reviewerOf(visit), forms = namesOfForms(visit, feedback);
   const isOwn = ({ author }: Feedback) => author === reviewer;
+  const own = (piece: Feedback) =>
+    isOwn(piece) && <Own visit={visit} piece={piece} hasForm={forms.some(({ name }) => name === piece.name)} />;
   const ordered = [...pieces.filter(isOwn), ...pieces.filter((piece) => !isOwn(piece))];
   return (
     <div id="feedback">
@@ -49,13 +51,13 @@ export function FeedbackSection(
               caption="Feedback"
               {...{ visit, whole, pieces: ordered, most: mostPieces }}
               columns={findLack(visit, addFeedback) === undefined
-                ? [{ label: "Withdraw", isAction: true, cell: (piece) => isOwn(piece) && withdrawal(piece) }]
+                ? [{ label: "Yours", isAction: true, cell: own }]
                 : []}
             />
           )
           : <p class="hint">Nobody has said anything about this record yet.</p>}
         <Guarded visit={visit} operation={addFeedback}>
-          <FeedbackForms visit={visit} feedback={feedback} />
+          <FeedbackForms visit={visit} feedback={feedback} shown={forms} />
         </Guarded>
         {earlier.length > 0 && (
           <details>
@@ -86,9 +88,9 @@ type PiecesProps<T> = {
 function Pieces<T extends Feedback | EarlierFeedback>(
   { visit, caption, pieces, most, columns, whole }: PiecesProps<T>,
 ): Html {
-  const rows = pieces.slice(0, most), commented = rows.filter(({ comment }) => comment !== "").length;
-  const room = Math.floor(mostCommentText / commented);
-  const isCut = rows.some(({ comment }) => comment.length > room);
+  const rows = pieces.slice(0, most), commented = rows.filter(({ comment }) => comment !== "");
+  const room = Math.floor(mostOfComments / commented.length);
+  const isCut = commented.some(({ comment }) => fitting(comment, room) !== comment);
   return (
     <>
       <Table
@@ -112,30 +114,46 @@ function Pieces<T extends Feedback | EarlierFeedback>(
   );
 }
 
-const commentOf = (text: string, most: number): Part =>
-  text === "" ? dash : <span class="comment" dir="auto">{text.slice(0, most)}{text.length > most && "…"}</span>;
+/** As much of a text as takes no more than `most` characters of HTML. */
+function fitting(text: string, most: number): string {
+  let part = text.slice(0, most);
+  for (let length = toHtml(part).length; length > most; length = toHtml(part).length) {
+    part = part.slice(0, Math.floor(part.length * most / length));
+  }
+  return part;
+}
 
-const withdrawal = ({ name }: Feedback): Html => (
-  <form method="post">
-    <HiddenField name="do" value="withdraw" />
-    <HiddenField name="name" value={name} />
-    <button class="small" aria-label={`Withdraw ${name}`}>Withdraw</button>
-  </form>
+function commentOf(text: string, most: number): Part {
+  if (text === "") return dash;
+  const part = fitting(text, most);
+  return <span class="comment" dir="auto">{part}{part !== text && "…"}</span>;
+}
+
+type OwnProps = { visit: Visit; piece: Feedback; hasForm: boolean };
+
+/** What a person can do with what they said. Where there is no form for it, a link leads to the page that has one. */
+const Own = ({ visit, piece: { name }, hasForm }: OwnProps): Html => (
+  <div class="actions">
+    {!hasForm && <a href={`?${new URLSearchParams({ ...keptQuery(visit), rate: name })}#value-${name}`}>Change</a>}
+    <form method="post">
+      <HiddenField name="do" value="withdraw" />
+      <HiddenField name="name" value={name} />
+      <button class="small" aria-label={`Withdraw ${name}`}>Withdraw</button>
+    </form>
+  </div>
 );
 
-const mostChips = 5;
+const maxChip = 30; // characters
 
-/** The feedback on a record in a list: `thumb yes`. Nothing if there is none. */
-export const FeedbackChips = ({ pieces }: { pieces: readonly Feedback[] }): Part =>
+/** The feedback on a record in a list, of which at most `most` pieces show: `thumb yes`. Nothing if there is none. */
+export const FeedbackChips = ({ pieces, most }: { pieces: readonly Feedback[]; most: number }): Part =>
   pieces.length > 0 && (
     <span class="chips">
-      {pieces.slice(0, mostChips).map(({ name, value }) => (
+      {pieces.slice(0, most).map(({ name, value }) => (
         <Chip>
-          {isolated(name)} <b>{isolated(valueText(value).slice(0, maxChip))}</b>
+          {isolated(name)} <b>{excerpt(valueText(value), maxChip)}</b>
         </Chip>
       ))}
-      {pieces.length > mostChips && <Chip>{`+${pieces.length - mostChips}`}</Chip>}
+      {pieces.length > most && <span class="hint">{counted(pieces.length - most, "more", "more")}</span>}
     </span>
   );
-
-const maxChip = 30; // characters
