@@ -19,6 +19,7 @@ import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
 import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
+import { reviewForAnHour } from "./hour.ts";
 import { listPaths } from "./walk.ts";
 import { enter, follow, go } from "./week.ts";
 
@@ -362,6 +363,20 @@ if (currentRuntime === "Node") {
     assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
     await context.close();
   });
+
+  for (const hasScripts of isFull ? [true, false] : [true]) {
+    test(`a reviewer works through an hour by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
+      // A place of its own, without feedback before it.
+      const own = await stage();
+      await reviewForAnHour(browser, own, hasScripts, async (page) => {
+        if (!hasScripts) return; // axe needs scripts too
+        assert.equal(await findInBothSchemes(page), []);
+        await page.setViewportSize({ width: 360, height: 900 });
+        assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
+      });
+      await own.end();
+    });
+  }
 
   for (const hasScripts of [false, true]) {
     test(`a page that takes long shows how far it is, and then itself, with${hasScripts ? "" : "out"} scripts`, async () => {
