@@ -184,8 +184,7 @@ test("a turn of a session and a row of a list show the feedback on their records
   for (const author of ["a", "b", "c"]) await call(addFeedback, admin, { id, name: "thumb", value: true, author });
   const list = await visitor.see("/records");
   assert.match(list, ">Feedback</th>");
-  assert.is(list.match(/<bdi>thumb<\/bdi> <b><bdi>yes<\/bdi><\/b>/g)?.length, 2);
-  assert.match(list.replace(/<[^>]*>/g, ""), "1 more");
+  assert.match(list, "<bdi>thumb yes, thumb yes, thumb yes</bdi>");
   const session = await visitor.see("/session?id=talk");
   assert.is(session.match(/<bdi>thumb<\/bdi> <b><bdi>yes<\/bdi><\/b>/g)?.length, 3);
   for (const each of [id, other]) assert.ok(linksIn(session).includes(`records/${each}#feedback`));

@@ -7,6 +7,7 @@ import { exportFormats } from "../../management/export.ts";
 import { listRecordFigures } from "../../management/record-figures.ts";
 import type { RecordFigures } from "../../management/record-figures.ts";
 import { exportWorkspaceDiagnoses, listWorkspaceDiagnoses } from "../../management/records.ts";
+import type { Feedback } from "../../schema/feedback.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { ago, dash, duration, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
@@ -16,7 +17,7 @@ import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { piecesOf } from "../feedback.ts";
 import { Empty } from "../parts/empty.tsx";
-import { FeedbackChips } from "../parts/feedback.tsx";
+import { pieceText } from "../parts/feedback.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
@@ -93,7 +94,7 @@ function recordsTable(
 ): Html {
   const { cursor: _, ...query } = queryOf(visit);
   const figuresOf = ({ id }: Diagnosis) => figures.get(id);
-  const feedback = new Map(records.map((record) => [record.id, piecesOf(record)]));
+  const pieces = new Map(records.map((record) => [record.id, piecesOf(record)]));
   return (
     <Table
       caption="Records"
@@ -117,11 +118,8 @@ function recordsTable(
         { label: "Session", isEvident: true, cell: (record) => sessionLink(visit, record) },
         { label: "Input", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "input") },
         { label: "Output", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "output") },
-        ...[...feedback.values()].some(({ length }) => length > 0)
-          ? [{
-            label: "Feedback",
-            cell: ({ id }: Diagnosis) => <FeedbackChips pieces={feedback.get(id)!} most={mostChips} />,
-          }]
+        ...[...pieces.values()].some(({ length }) => length > 0)
+          ? [{ label: "Feedback", cell: ({ id }: Diagnosis) => textOfPieces(pieces.get(id)!) }]
           : [],
         { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
         { label: "Tokens", isNumber: true, cell: (record) => tokensOf(figuresOf(record)) },
@@ -138,7 +136,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
 }
 
 const maxSession = 30, maxExcerpt = 60; // characters
-const mostChips = 2; // pieces of feedback on a record
+const mostPieces = 10, maxPieces = 36; // pieces of feedback on a record, and their characters
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);
@@ -150,6 +148,9 @@ function excerptOf(record: Diagnosis, name: PartName): Part {
   const text = textOf(record, name);
   return text === undefined ? dash : excerpt(lastMessage(text) ?? text, maxExcerpt);
 }
+
+const textOfPieces = (pieces: readonly Feedback[]): Part =>
+  pieces.length > 0 && excerpt(pieces.slice(0, mostPieces).map(pieceText).join(", "), maxPieces);
 
 function noneFound(visit: Visit, goesOn: boolean): Html {
   if (goesOn) {

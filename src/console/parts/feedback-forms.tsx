@@ -94,7 +94,7 @@ function NameForm({ rule, own, answer, shortcut }: NameFormProps): Html {
         ? <Field {...field} hint={hintOf(rule)} />
         : <Select {...field} hint={hintOf(rule)} options={optionsOf(labels, value)} />}
       <Comment id={`comment-${name}`} of={name} answer={answer} />
-      {kind !== "boolean" && <button>{own === undefined ? "Give" : "Change"} {isolated(name)}</button>}
+      {kind !== "boolean" && <button>{`${own === undefined ? "Give" : "Change"} ${name}`}</button>}
     </form>
   );
 }
@@ -113,7 +113,7 @@ function Choice({ rule, own, fault, shortcut }: Omit<NameFormProps, "answer"> & 
         {button(false, "No")}
       </p>
       {fault !== undefined && <p class="fault">{fault}</p>}
-      <p class="hint">{hintOf(rule)}</p>
+      {rule.better !== null && <p class="hint">{hintOf(rule)}</p>}
     </fieldset>
   );
 }
@@ -167,9 +167,7 @@ const Comment = ({ id, of, answer: { comment, faults } }: { id: string; of: stri
 
 /** The labels to choose from, and what was chosen when there were others. */
 const optionsOf = (labels: readonly string[], chosen: string) =>
-  ["", ...labels, ...(labels.includes(chosen) ? [] : [chosen])].filter((label, nth) => nth === 0 || label !== "").map((
-    label,
-  ) => [label, label] as const);
+  [...new Set(["", ...labels, chosen])].map((label) => [label, label] as const);
 
 /** What a name takes: `0 to 1. Higher is better.` */
 function hintOf({ kind, minimum, maximum, labels, better }: FeedbackNameRule): Part {

@@ -25,8 +25,7 @@ const mostPieces = 12, mostEarlier = 6; // rows
 const mostOfComments = 2_500; // characters of HTML in all rows of a table
 
 /** A value in words: `yes`, `0.5`, or a label. */
-export const valueText = (value: FeedbackValue): string =>
-  typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+const valueText = (value: FeedbackValue): string => typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 
 /**
  * What was said about a record and forms to say more, with the keys that lead to them. The forms are sent to the page, which
@@ -124,7 +123,7 @@ function fitting(text: string, most: number): string {
 }
 
 function commentOf(text: string, most: number): Part {
-  if (text === "") return dash;
+  if (text === "") return undefined;
   const part = fitting(text, most);
   return <span class="comment" dir="auto">{part}{part !== text && "…"}</span>;
 }
@@ -145,7 +144,10 @@ const Own = ({ visit, piece: { name }, hasForm }: OwnProps): Html => (
 
 const maxChip = 30; // characters
 
-/** The feedback on a record in a list, of which at most `most` pieces show: `thumb yes`. Nothing if there is none. */
+/** A piece in a row of a list: `thumb yes`. */
+export const pieceText = ({ name, value }: Feedback): string => `${name} ${valueText(value)}`;
+
+/** The feedback on a record, of which at most `most` pieces show: `thumb yes`. Nothing if there is none. */
 export const FeedbackChips = ({ pieces, most }: { pieces: readonly Feedback[]; most: number }): Part =>
   pieces.length > 0 && (
     <span class="chips">
