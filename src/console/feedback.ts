@@ -1,5 +1,5 @@
 // Feedback on a record as pages show it, and as their forms give and withdraw it.
-import { invalid, Refusal } from "../common/errors.ts";
+import { invalid } from "../common/errors.ts";
 import type { RecordId } from "../common/ids.ts";
 import { numberPattern, stringify } from "../common/json-text.ts";
 import { addFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
@@ -88,7 +88,7 @@ function valueIn(visit: Visit, kind: FeedbackKind | undefined): FeedbackValue {
 
 /** The field that a change was refused for, by its name in the form. */
 export function faultyField({ refusal }: Visit): "name" | "value" | "comment" | undefined {
-  if (!(refusal instanceof Refusal)) return undefined;
+  if (refusal === undefined) return undefined;
   const [, member] = /^Field (name|comment) /.exec(refusal.message) ?? [];
   return member === "name" || member === "comment" ? member : "value";
 }

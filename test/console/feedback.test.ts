@@ -136,8 +136,9 @@ test("what is refused shows beside its field, keeps what was typed, and stores n
     assert.match(text, `value="${value}"`, what);
     if (comment !== "") assert.match(text, `>\n${comment}</textarea>`, what);
   }
-  const { status, text } = await ann.send(`/records/${id}`, { ...given, value: "maybe" });
+  const { status, text } = await ann.send(`/records/${id}?done=given`, { ...given, value: "maybe" });
   assert.equal([status, refusalIn(text)], [400, "Field value must be yes or no."]);
+  assert.not.match(text, "Feedback is saved.");
   assert.equal(await feedbackOn(id), { feedback: [], earlier: [] });
 });
 
@@ -184,7 +185,7 @@ test("a turn of a session and a row of a list show the feedback on their records
   for (const author of ["a", "b", "c"]) await call(addFeedback, admin, { id, name: "thumb", value: true, author });
   const list = await visitor.see("/records");
   assert.match(list, ">Feedback</th>");
-  assert.match(list, "<bdi>thumb yes, thumb yes, thumb yes</bdi>");
+  assert.match(list, "<bdi>thumb yes, thumb yes, thum…</bdi>");
   const session = await visitor.see("/session?id=talk");
   assert.is(session.match(/<bdi>thumb<\/bdi> <b><bdi>yes<\/bdi><\/b>/g)?.length, 3);
   for (const each of [id, other]) assert.ok(linksIn(session).includes(`records/${each}#feedback`));

@@ -136,7 +136,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
 }
 
 const maxSession = 30, maxExcerpt = 60; // characters
-const mostPieces = 10, maxPieces = 36; // pieces of feedback on a record, and their characters
+const mostPieces = 10, maxPieces = 26; // pieces of feedback on a record, and their characters
 
 function sessionLink(visit: Visit, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);

@@ -94,7 +94,7 @@ function NameForm({ rule, own, answer, shortcut }: NameFormProps): Html {
         ? <Field {...field} hint={hintOf(rule)} />
         : <Select {...field} hint={hintOf(rule)} options={optionsOf(labels, value)} />}
       <Comment id={`comment-${name}`} of={name} answer={answer} />
-      {kind !== "boolean" && <button>{`${own === undefined ? "Give" : "Change"} ${name}`}</button>}
+      {kind !== "boolean" && <button>{own === undefined ? "Give feedback" : "Change feedback"}</button>}
     </form>
   );
 }

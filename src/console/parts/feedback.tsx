@@ -43,7 +43,7 @@ export function FeedbackSection(
     <div id="feedback">
       <link rel="stylesheet" href={visit.root + assetPath("feedback.css")} />
       <Section title="Feedback">
-        {doneNotice(visit, feedbackNotices)}
+        {visit.refusal === undefined && doneNotice(visit, feedbackNotices)}
         {pieces.length > 0
           ? (
             <Pieces
