@@ -161,7 +161,7 @@ if (currentRuntime === "Node") {
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
       await page.mouse.move(600, 400);
       assert.match(await page.title(), /^Record/);
-      assert.is(await page.locator("main img, main iframe, main script, main [onclick]").count(), 0);
+      assert.is(await page.locator("main img, main iframe, main script:not([src*='/a/']), main [onclick]").count(), 0);
     }
     await context.close();
   });
@@ -366,15 +366,15 @@ if (currentRuntime === "Node") {
 
   for (const hasScripts of isFull ? [true, false] : [true]) {
     test(`a reviewer works through an hour by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
-      // A place of its own, without feedback before it.
-      const own = await stage();
+      // It begins without any feedback.
+      const own = hasScripts ? place : await stage();
       await reviewForAnHour(browser, own, hasScripts, async (page) => {
         if (!hasScripts) return; // axe needs scripts too
-        assert.equal(await findInBothSchemes(page), []);
+        assert.equal(await (isFull ? findInBothSchemes : findViolations)(page), []);
         await page.setViewportSize({ width: 360, height: 900 });
         assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
       });
-      await own.end();
+      if (own !== place) await own.end();
     });
   }
 
