@@ -1,11 +1,13 @@
 // The pages of the console by their paths. A page is registered only here.
 import type { Page, Resource } from "./page.ts";
+import { agreementPage } from "./pages/agreement.tsx";
 import { auditExport, auditPage } from "./pages/audit.tsx";
 import { comparePage } from "./pages/compare.tsx";
 import { deploymentChangePage } from "./pages/deployment-change.tsx";
 import { deploymentPage } from "./pages/deployment.tsx";
 import { deploymentsPage } from "./pages/deployments.tsx";
 import { editPage, newPromptPage } from "./pages/edit.tsx";
+import { feedbackStatsPage } from "./pages/feedback-stats.tsx";
 import { keyPage } from "./pages/key.tsx";
 import { keysPage } from "./pages/keys.tsx";
 import { overviewPage } from "./pages/overview.tsx";
@@ -35,8 +37,10 @@ export const pages: readonly (Page | Resource)[] = [
   promptPage,
   deploymentsPage,
   statsPage,
+  feedbackStatsPage,
   deploymentChangePage,
   deploymentPage,
+  agreementPage,
   recordsPage,
   recordsExport,
   recordText,

@@ -19,6 +19,7 @@ import { Field, Filters, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { VariablesNotice } from "../parts/variables.tsx";
+import { comparedFeedback } from "./compared-feedback.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
 
 export const comparePage: Page = {
@@ -55,7 +56,7 @@ export const comparePage: Page = {
             <VariablesNotice before={before.variables} after={after.variables} />
             <Diff text={diff} label={`Version ${from} to ${to}`} />
           </Section>
-          <Section title="Numbers">{await numbersOf(visit, [from, to], deployments)}</Section>
+          {await numbersOf(visit, [from, to], deployments)}
         </>
       ),
     };
@@ -92,12 +93,21 @@ async function numbersOf(
 ): Promise<Html> {
   const deployment = chosen(visit, deployments);
   if (deployment === undefined) {
-    return <Empty title="Not deployed">Numbers come from the records of a deployment.</Empty>;
+    return (
+      <Section title="Numbers">
+        <Empty title="Not deployed">Numbers come from the records of a deployment.</Empty>
+      </Section>
+    );
   }
   const other = deploymentIn(visit, "other", deployments) ?? deployment;
   const comparison = await visit.call(compareStats, {
     ...{ a: deployment.id, aVersion: from, b: other.id, bVersion: to },
     ...spanOf(visit),
   });
-  return comparisonView(comparison);
+  return (
+    <>
+      <Section title="Numbers">{comparisonView(comparison)}</Section>
+      {await comparedFeedback(visit, comparison, { last: asked(visit, "last") })}
+    </>
+  );
 }

@@ -25,8 +25,10 @@ import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionFi
 import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { VariablesNotice } from "../parts/variables.tsx";
+import { comparedFeedback } from "./compared-feedback.tsx";
 import { changes } from "./deployment-changes.ts";
 import type { ChangeName } from "./deployment-changes.ts";
+import { momentText } from "./inputs.tsx";
 
 export const deploymentChangePage: Page = {
   path: "/:workspaceId/deployments/:deployId/:change",
@@ -157,6 +159,7 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
         </p>
         {comparisonView(comparison)}
       </Section>
+      {await comparedFeedback(visit, comparison, { from: momentText(since) })}
     </>
   );
 }

@@ -18,6 +18,7 @@ import { Heading, Section } from "../parts/heading.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
 import { QuotaLine } from "../parts/quota.tsx";
 import { Changes, findNames } from "./audit.tsx";
+import { recentFeedback } from "./recent-feedback.tsx";
 import { firstSteps } from "./first-steps.tsx";
 
 const lastChanges = 6;
@@ -72,6 +73,7 @@ export const overviewPage: Page = {
                 : failuresTable(visit, failed, names)}
             </Section>
           )}
+          {await recentFeedback(visit, stats)}
           <Section title="Quota this month" aside={<a href={link(visit, ["usage"])}>Usage and cost</a>}>
             <QuotaLine visit={visit} usage={usage} />
           </Section>

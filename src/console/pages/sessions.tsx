@@ -10,6 +10,7 @@ import type { Html, Part } from "../html.ts";
 import { asked, link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
+import { feedbackLine } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
@@ -78,6 +79,12 @@ const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
         isNumber: true,
         cell: ({ cost, records, unpriced }) => unpriced === records ? dash : usd(cost),
       },
+      ...sessions.some(({ feedback }) => feedback.length > 0)
+        ? [{
+          label: "Feedback",
+          cell: (session: Session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
+        }]
+        : [],
       { label: "First", cell: ({ firstAt }) => ago(firstAt, visit.now) },
       { label: "Last", cell: ({ lastAt }) => ago(lastAt, visit.now) },
     ]}

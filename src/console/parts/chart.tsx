@@ -17,8 +17,9 @@ const heights = { alone: 150, among: 84 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A series: its name, and a value for each label. */
-type Series = { name: string; values: readonly (number | null)[]; isBad?: true };
+/** A series: its name, and a value for each label, of a line also with its interval. */
+type Series = { name: string; values: readonly (number | null)[]; ranges?: readonly Range[]; isBad?: true };
+type Range = readonly [low: number, high: number] | null;
 
 /** One measure. Bars of a second series stand on those of the first and are hatched. A second line is dashed. */
 export type Panel = {
@@ -28,7 +29,7 @@ export type Panel = {
   kind: "bars" | "lines";
   series: readonly Series[];
   /** Writes a value at the axis. */
-  format?: (value: number) => string;
+  format?: ((value: number) => string) | undefined;
   /** What is said of all labels together, and of each. */
   total: string;
   readouts: readonly string[];
@@ -101,19 +102,26 @@ const headOf = ({ title, kind, series, top }: Placed): Html => (
 );
 
 function drawPanel(panel: Placed, centers: readonly number[], thickness: number): Part {
-  const y = heightOf(panel, panel.kind === "bars" ? sumsOf(panel) : panel.series.flatMap(({ values }) => values));
+  const y = heightOf(panel, panel.kind === "bars" ? sumsOf(panel) : panel.series.flatMap(reachOf));
   return [gridOf(y, panel), panel.kind === "bars" ? barsOf(panel, centers, thickness, y) : linesOf(panel, centers, y)];
 }
 
 const sumsOf = ({ series }: Panel): number[] =>
   series[0]!.values.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
 
+const reachOf = (
+  { values, ranges = [] }: Series,
+): (number | null)[] => [...values, ...ranges.flatMap((range) => range ?? [])];
+
 // Within these d3 makes exact ticks. Values may be anything that a client sent, and their sum may be Infinity.
 const leastTop = 1e-30, mostTop = 1e300;
 
 function heightOf({ top, height }: Placed, values: readonly (number | null)[]) {
-  const max = Math.max(...values.map((value) => value ?? 0), 0);
-  return scaleLinear().domain([0, max < leastTop ? 1 : Math.min(max, mostTop)]).nice(ticks).range([top + height, top])
+  const all = values.map((value) => value ?? 0), max = Math.max(...all, 0), min = Math.min(...all, 0);
+  return scaleLinear().domain([min, max < leastTop && min === 0 ? 1 : Math.min(max, mostTop)]).nice(ticks).range([
+    top + height,
+    top,
+  ])
     .clamp(true);
 }
 type Heights = ReturnType<typeof heightOf>;
@@ -159,8 +167,12 @@ function linesOf({ series }: Panel, centers: readonly number[], y: Heights): Par
     .defined((value) => value !== null)
     .digits(1);
   return series.map((each, nth) => {
-    const { values } = each, style = styleOf(each, nth);
+    const { values, ranges = [] } = each, style = styleOf(each, nth);
+    const bars = ranges.map((range, index) =>
+      range && `M${centers[index]} ${range.map((end) => round(y(end))).join("V")}`
+    );
     return [
+      ranges.length > 0 && <path class={`ink-${style}`} d={bars.join("")} />,
       <path class={nth === 0 ? `line ink-${style}` : `line ink-${style} dashed`} d={path(values) ?? ""} />,
       values.map((value, index) =>
         value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
@@ -218,37 +230,6 @@ function marksOf({ marks = [] }: Chart, centers: readonly number[], bottom: numb
     ];
   });
 }
-
-/** The exact numbers of a chart. */
-export function numbersTable({ title, labels, panels }: Chart): Html {
-  const columns = panels.flatMap(({ series, unit }) =>
-    series.map(({ name, values }) => ({ name: `${name} (${unit})`, values }))
-  );
-  return (
-    <div class="scroll" role="region" aria-label={`Table: ${title}`} tabindex="0">
-      <table class="series">
-        <caption class="hide">{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            {columns.map(({ name }) => <th scope="col">{name}</th>)}
-          </tr>
-        </thead>
-        <tbody>
-          {labels.map((label, index) => (
-            <tr>
-              <th scope="row">{label}</th>
-              {columns.map(({ values }) => <td>{exactly(values[index])}</td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const exactly = (value: number | null | undefined): string =>
-  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 20 });
 
 const sparkStep = 6, sparkHeight = 22;
 

@@ -11,8 +11,9 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { findLack, link, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { drawChart, numbersTable, ShareBar } from "./chart.tsx";
+import { drawChart, ShareBar } from "./chart.tsx";
 import type { Chart } from "./chart.tsx";
+import { numbersTable } from "./numbers-table.tsx";
 
 type QuotaProps = { visit: Visit; usage: Usage };
 

@@ -20,6 +20,8 @@ import {
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import type { Panel } from "./chart.tsx";
+import { differenceOf, points, signed } from "./difference.tsx";
+import { feedbackLine } from "./feedback-figures.tsx";
 import { Notice } from "./notice.tsx";
 import { Table } from "./table.tsx";
 import type { Column } from "./table.tsx";
@@ -78,17 +80,23 @@ export function statsTable(columns: readonly Labelled[], differences?: Differenc
   return <Table caption="Statistics" rows={rows} columns={shown} isCompared />;
 }
 
-/** Two sides beside each other, and the sentence that says what they show. */
-export function comparisonView({ a, b, differences, sentence }: Comparison): Html {
+/** Names the sides of a comparison. */
+export function sideLabels({ a, b }: Comparison): [a: string, b: string] {
   const isOneDeployment = a.deployId === b.deployId;
   const labelOf = ({ version, reference }: Comparison["a"]) =>
     [version === null ? "all versions" : `v${version}`, ...isOneDeployment ? [] : [reference.split("@")[1]]].join(" ");
+  return [labelOf(a), labelOf(b)];
+}
+
+/** Two sides beside each other, and the sentence that says what they show. */
+export function comparisonView(comparison: Comparison): Html {
+  const { a, b, differences, sentence } = comparison, [one, other] = sideLabels(comparison);
   const text = sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
   return (
     <>
       <Notice kind="info">{text}.</Notice>
       {a.records + b.records > 0 &&
-        statsTable([{ label: labelOf(a), stats: a }, { label: labelOf(b), stats: b }], differences)}
+        statsTable([{ label: one, stats: a }, { label: other, stats: b }], differences)}
     </>
   );
 }
@@ -101,6 +109,7 @@ export const numbersLine = (stats: RecordStats | undefined): Part =>
       {stats.failures !== null && stats.failures.share !== null && [" · ", share(stats.failures.share), " failed"]}
       {stats.latency.p50 !== null && [" · ", duration(stats.latency.p50)]}
       {stats.cost.mean !== null && [" · ", usd(stats.cost.mean), " each"]}
+      {stats.feedback.length > 0 && [" · ", feedbackLine(stats)]}
     </p>
   );
 
@@ -209,27 +218,3 @@ const costText = ({ cost: { total, unpriced }, records }: Counts): string =>
 
 const tokensText = ({ tokens: { records, prompt, completion } }: Counts): string =>
   records === 0 ? "no tokens" : `${numberText(prompt)} input, ${numberText(completion)} output`;
-
-const signed = (value: number): string =>
-  value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
-const points = (value: number): string => `${signed(Number((100 * value).toFixed(1)))} points`;
-
-type Difference = { difference: number; low: number | null; high: number | null } | null;
-
-/** A difference with its interval. Without one there are too few records to tell it from chance. */
-function differenceOf(found: Difference, format: (value: number) => string): Part {
-  if (found === null) return dash;
-  const { difference, low, high } = found;
-  return (
-    <>
-      <data value={difference}>{format(difference)}</data>
-      <p class="hint">
-        {low === null || high === null ? "too few records" : (
-          <>
-            <span>{format(low)}</span> to <span>{format(high)}</span>
-          </>
-        )}
-      </p>
-    </>
-  );
-}

@@ -28,7 +28,7 @@ type TableProps<T> = {
   columns: readonly Column<T>[];
   /** A row has one line, all of which leads where the link of its head does. */
   isDense?: boolean;
-  /** Its columns are compared, so that it stays a table on a narrow screen too, and scrolls there. */
+  /** Its columns are figures to compare, so that it stays a table on a narrow screen too, and scrolls there. */
   isCompared?: boolean;
 };
 
@@ -38,21 +38,26 @@ export function Table<T>({ caption, rows, columns, isDense, isCompared }: TableP
     <table class={isDense && "dense"}>
       <caption class="hide">{caption}</caption>
       <thead>
-        <tr>{columns.map(({ label, isNumber }) => <th scope="col" class={isNumber && "number"}>{label}</th>)}</tr>
+        <tr>
+          {columns.map(({ label, isNumber }) => <th scope="col" class={isNumber && !isCompared && "number"}>{label}
+          </th>)}
+        </tr>
       </thead>
       <tbody>
-        {rows.map((row) => <tr>{columns.map((column) => cellOf(column, row, !isCompared))}</tr>)}
+        {rows.map((row) => <tr>{columns.map((column) => cellOf(column, row, isCompared))}</tr>)}
       </tbody>
     </table>
   );
   return isCompared ? <div class="scroller" role="region" aria-label={caption} tabindex="0">{table}</div> : table;
 }
 
-function cellOf<T>(column: Column<T>, row: T, isLabelled: boolean): Html {
+function cellOf<T>(column: Column<T>, row: T, isCompared = false): Html {
   const { label, cell, isNumber, isHead, isMain, isWhole, isAction, isEvident } = column;
   const attributes = {
-    class: [isNumber && "number", isMain && "main", isWhole && "whole"].filter((kind) => kind).join(" ") || undefined,
-    "data-label": isLabelled && !isHead && !isAction && !isEvident && label,
+    class:
+      [isNumber && !isCompared && "number", isMain && "main", isWhole && "whole"].filter((kind) => kind).join(" ") ||
+      undefined,
+    "data-label": !isCompared && !isHead && !isAction && !isEvident && label,
   };
   return isHead ? <th scope="row" {...attributes}>{cell(row)}</th> : <td {...attributes}>{cell(row)}</td>;
 }

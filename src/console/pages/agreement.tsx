@@ -1,0 +1,106 @@
+// How far two authors of feedback agree under a name, on the records that both judged.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
+import { readFeedbackAgreement } from "../../management/feedback-agreement.ts";
+import type { FeedbackAgreement } from "../../management/feedback-agreement.ts";
+import { listFeedbackNames } from "../../management/feedback-names.ts";
+import { counted, dash, number, rounded, share } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, link, workspaceOf } from "../page.ts";
+import type { Page } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Filters, Select } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { DeploymentField, findDeployment, findOffered, findWith, spanOf, spanOptions } from "./inputs.tsx";
+import { filterNotice } from "./record-filter.tsx";
+
+export const agreementPage: Page = {
+  path: "/:workspaceId/agreement",
+  section: "records",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit), ref = asked(visit, "deployment");
+    const [{ names }, offered, deployment] = await Promise.all([
+      visit.call(listFeedbackNames, { workspaceId }),
+      findOffered(visit, true),
+      ref === undefined ? undefined : findDeployment(visit, ref),
+    ]);
+    const name = asked(visit, "name"), authors = [asked(visit, "first") ?? "", asked(visit, "second") ?? ""];
+    const isAsked = visit.query.has("first") && name !== undefined;
+    const { found, refusal } = await findWith(async () => {
+      if (ref !== undefined && deployment === undefined) {
+        throw invalid(`There is no deployment ${ref} in this workspace`);
+      }
+      const range = spanOf(visit);
+      if (!isAsked) return undefined;
+      if (authors.some((author) => author.includes(","))) throw invalid("An author must not have a comma");
+      if (authors[0] === authors[1]) throw invalid("The two authors must differ");
+      const asking = { workspaceId, deployId: deployment?.id, name, authors: authors.join(","), ...range };
+      return await visit.call(readFeedbackAgreement, asking);
+    });
+    return {
+      title: "Agreement",
+      ...refusal && { kind: refusal.kind },
+      body: (
+        <>
+          <Heading
+            title="Agreement of two authors"
+            trail={[{ label: "Records", href: link(visit, ["records"]) }]}
+            lede="How far two people or programs agree on the records that both judged."
+          />
+          {names.length === 0 ? noNames : (
+            <Filters submit="Compare">
+              <Select label="Name" name="name" value={name} options={names.map(({ name }) => [name, name])} />
+              <Field label="First author" name="first" value={authors[0]} />
+              <Field label="Second author" name="second" value={authors[1]} />
+              <DeploymentField
+                label="Deployment"
+                name="deployment"
+                value={deployment ?? ref}
+                none="All deployments"
+                offered={offered}
+              />
+              <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
+            </Filters>
+          )}
+          {refusal !== undefined && filterNotice(refusal)}
+          {found !== undefined && agreementOf(found, authors)}
+          {names.length > 0 && found === undefined && refusal === undefined && (
+            <p class="hint">
+              Enter two authors as the pieces of feedback name them. Leave one empty for feedback without an author.
+            </p>
+          )}
+        </>
+      ),
+    };
+  },
+};
+
+const noNames: Html = (
+  <Empty title="No feedback">
+    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
+  </Empty>
+);
+
+function agreementOf({ name, records, agreed, kappa }: FeedbackAgreement, authors: readonly string[]): Html {
+  if (records === 0) {
+    return <Empty title="No common record">There is no record that both judged under {isolated(name)}.</Empty>;
+  }
+  const [one, other] = authors.map((author) => author === "" ? "feedback without an author" : isolated(author));
+  return (
+    <>
+      <Facts>
+        <Fact label="Cohen's kappa">{kappa === null ? dash : rounded(kappa)}</Fact>
+        <Fact label="Same value">{number(agreed)} of {counted(records, "record")} ({share(agreed / records)})</Fact>
+      </Facts>
+      <p class="hint">
+        {name}, judged by {one} and {other}. {kappa === null
+          ? "Kappa is not defined, because both gave one and the same value alone."
+          : "Kappa is 1 for full agreement and 0 for that of chance. Each number is a category of its own."}
+      </p>
+    </>
+  );
+}

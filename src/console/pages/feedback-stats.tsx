@@ -1,0 +1,97 @@
+// What was thought of a deployment's records: under one name over time and by version, and under all names.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { Stats } from "../../management/stats.ts";
+import { Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, link } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { feedbackPanels } from "../parts/feedback-chart.ts";
+import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from "../parts/feedback-figures.tsx";
+import type { Rules } from "../parts/feedback-figures.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
+import { Select } from "../parts/form.tsx";
+import { Section } from "../parts/heading.tsx";
+import { Table } from "../parts/table.tsx";
+import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
+
+const mostVersions = 8, mostNames = 8;
+
+export const feedbackStatsPage = statsPageOf({
+  path: "feedback",
+  title: "Feedback",
+  lede: (reference) => <>What people and programs thought of the records of {reference}. Times are in UTC.</>,
+  fields(visit, { all }) {
+    const names = namesIn([all]);
+    if (names.length === 0) return undefined;
+    return <Select label="Name" name="name" value={chosen(visit, names)} options={names.map((name) => [name, name])} />;
+  },
+  async body(visit, stats, interval) {
+    const { all } = stats, names = namesIn([all]), name = chosen(visit, names);
+    if (name === undefined) return noFeedback;
+    const { deployId = "" } = visit.params;
+    const rules = await findRules(visit, [all]);
+    return (
+      <>
+        <OverTime
+          visit={visit}
+          stats={stats}
+          interval={interval}
+          title={`${name} by ${interval}`}
+          panelsOf={(points) => feedbackPanels(points, all, name)}
+        />
+        <Section title={`${name} by version`}>{versionsTable(visit, stats, name, rules)}</Section>
+        <Section
+          title="All names"
+          aside={<a href={link(visit, ["agreement"], { name, deployment: deployId })}>Agreement of two authors</a>}
+        >
+          <FeedbackList
+            all={all}
+            most={mostNames}
+            rules={rules}
+            nameHref={(name) => `?${new URLSearchParams({ ...queryOf(visit), name })}`}
+            hrefOf={(feedback) => ratedLink(visit, feedback)}
+          />
+        </Section>
+      </>
+    );
+  },
+});
+
+const noFeedback: Html = (
+  <Empty title="No feedback">
+    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
+  </Empty>
+);
+
+/** The name that the query has, or that with the most rated records. */
+const chosen = (visit: Visit, names: readonly string[]): string | undefined =>
+  names.find((name) => name === asked(visit, "name")) ?? names[0];
+
+function versionsTable(visit: Visit, { versions }: Stats, name: string, rules: Rules): Part {
+  const rated = versions.filter((each) => feedbackOn(each, name) !== undefined);
+  return (
+    <>
+      <Table
+        caption={`${name} by version`}
+        rows={rated.slice(0, mostVersions)}
+        columns={[
+          { label: "Version", isHead: true, cell: ({ version }) => `v${version}` },
+          {
+            label: "Figure",
+            cell: (each) =>
+              figureOf(
+                feedbackOn(each, name)!,
+                (feedback) => ratedLink(visit, feedback, { version: each.version }),
+                rules.get(name),
+              ),
+          },
+          { label: "Rated", isNumber: true, cell: (each) => ratedOf(feedbackOn(each, name)!, each.records) },
+        ]}
+      />
+      {rated.length > mostVersions && <p class="hint">The newest {mostVersions} versions with feedback are shown.</p>}
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+// What the pages of a deployment's statistics share: the filter, the interval, and parts of the time with their records.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { DeploymentId } from "../../common/ids.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import { intervals } from "../../ledger/stats.ts";
+import type { Interval } from "../../ledger/stats.ts";
+import { readStats } from "../../management/stats.ts";
+import type { Stats } from "../../management/stats.ts";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, askedWord, link, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { drawChart } from "../parts/chart.tsx";
+import type { Chart, Panel } from "../parts/chart.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
+import { Filters, Select } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { numbersTable } from "../parts/numbers-table.tsx";
+import { findWith, momentText, rangeOf, spanOptions } from "./inputs.tsx";
+import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
+
+const lengthOf: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
+const mostPoints: Record<Interval, number> = { hour: 25, day: 31, week: 27 }; // of a chart, so that the page stays light
+
+/** What one of the pages shows. `path` is the last part of its address. */
+type Kind = {
+  path: string;
+  title: string;
+  lede(reference: Html): Part;
+  /** Fields that it has beside those of the filter. */
+  fields?(visit: Visit, stats: Stats): Part;
+  /** What it shows of records, of which there are some. */
+  body(visit: Visit, stats: Stats, interval: Interval): Part | Promise<Part>;
+};
+
+/** Makes a page of statistics of a deployment. */
+export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => ({
+  path: `/:workspaceId/deployments/:deployId/${path}`,
+  section: "deployments",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
+    const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
+    const last = asked(visit, "last") ?? (isRange ? "all" : "30d");
+    const usual = last === "1h" || last === "24h" ? "hour" : "day";
+    const interval = intervals.find((each) => each === asked(visit, "interval")) ?? usual;
+    const isFiltered = [...visit.query.keys()].some((name) => name !== "view");
+    const clear = isFiltered ? link(visit, ["deployments", deployId, path]) : undefined;
+    visit.query.set("last", last);
+    const { reference } = await visit.call(getDeployment, { id: deployId, workspaceId });
+    const [{ found: stats, refusal }, keys] = await Promise.all([
+      findWith(async () => {
+        // Refuses an unknown interval below the form, which shows the usual one.
+        askedWord(visit, "interval", intervals);
+        askedWord(visit, "view", views);
+        return await visit.call(readStats, { deployId, interval, ...filterIn(visit) });
+      }),
+      findKeys(visit),
+    ]);
+    return {
+      title: `${title} of ${reference}`,
+      isWide: true,
+      ...refusal && { kind: refusal.kind },
+      body: (
+        <>
+          <Heading
+            title={title}
+            trail={[
+              { label: "Deployments", href: link(visit, ["deployments"]) },
+              { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
+            ]}
+            lede={lede(isolated(reference))}
+          />
+          <Filters clear={clear}>
+            <Select
+              label="Interval"
+              name="interval"
+              value={interval}
+              options={[["hour", "Hour"], ["day", "Day"], ["week", "Week"]]}
+            />
+            {stats && fields?.(visit, stats)}
+            {asked(visit, "view") === "table" && <input type="hidden" name="view" value="table" />}
+            <FilterFields visit={visit} keys={keys} times={times} />
+          </Filters>
+          {refusal !== undefined && filterNotice(refusal)}
+          {stats?.records === 0 && <Empty title="No records">Widen the time, or take a filter away.</Empty>}
+          {stats !== undefined && stats.records > 0 && await body(visit, stats, interval)}
+        </>
+      ),
+    };
+  },
+});
+
+const times = [...spanOptions.filter(([value]) => value !== ""), ["all", "All of the log"]] as const;
+
+const views = ["table"] as const;
+
+type OverTimeProps = {
+  visit: Visit;
+  stats: Stats;
+  interval: Interval;
+  title: string;
+  panelsOf(points: readonly (Stats["series"][number] | undefined)[]): Panel[];
+  children?: Part;
+};
+
+/** A series as charts, or as a table. Parts of time without records are gaps. */
+export function OverTime({ visit, stats, interval, title, panelsOf, children }: OverTimeProps): Html {
+  const { series, promotions } = stats;
+  const size = lengthOf[interval];
+  const first = series[0]!.at, last = series.at(-1)!.at;
+  const parts = Math.round((last - first) / size) + 1, count = Math.min(parts, mostPoints[interval]);
+  const known = new Map(series.map((point) => [point.at, point]));
+  const moments = Array.from({ length: count }, (_, index) => last - (count - 1 - index) * size);
+  const points = moments.map((at) => known.get(at));
+  const chart: Chart = {
+    title,
+    labels: moments.map((at) => new Date(at).toISOString().slice(0, interval === "hour" ? 16 : 10).replace("T", " ")),
+    panels: panelsOf(points),
+    hrefs: moments.map((at, index) => points[index] && partLink(visit, at, at + size)),
+    marks: promotions.flatMap(({ at, version }) => {
+      const index = moments.findIndex((begin) => at >= begin && at < begin + size);
+      return index < 0 ? [] : [{ at: index, label: `v${version}` }];
+    }),
+  };
+  const isTable = asked(visit, "view") === "table";
+  const other = new URLSearchParams({ ...queryOf(visit), view: "table" });
+  if (isTable) other.delete("view");
+  return (
+    <Section title={title} aside={<a href={`?${other}`}>{isTable ? "Show charts" : "Show as a table"}</a>}>
+      {isTable ? numbersTable(chart) : drawChart(chart)}
+      {parts > count && <p class="hint">The newest {count} {interval}s are shown. Choose a longer interval for more.
+      </p>}
+      {children}
+    </Section>
+  );
+}
+
+/** The address of the records that the filter finds, with more conditions. */
+export const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
+  link(visit, ["records"], {
+    ...{ ...queryOf(visit), interval: "", name: "", view: "", deployment: visit.params.deployId },
+    ...{ ...asked(visit, "last") === "all" && { last: "" }, ...more },
+  });
+
+/** The same for feedback, which may be another condition beside that of the filter. */
+export const ratedLink = (visit: Visit, feedback: string, more: Record<string, string | number> = {}): string =>
+  recordsLink(visit, { ...more, feedback: [asked(visit, "feedback"), feedback].filter((each) => each).join("\n") });
+
+function partLink(visit: Visit, begin: number, end: number): string {
+  const { from = begin, to = end } = rangeOf(visit);
+  return recordsLink(visit, {
+    ...{ last: "", from: momentText(Math.max(from, begin)), to: momentText(Math.min(to, end)) },
+  });
+}

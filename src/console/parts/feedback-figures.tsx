@@ -1,0 +1,168 @@
+// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, and how many records were rated.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { listFeedbackNames } from "../../management/feedback-names.ts";
+import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import type { FeedbackStats } from "../../schema/feedback.ts";
+import { counted, dash, excerpt, number, rounded, share } from "../format.tsx";
+import { Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { workspaceOf } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { Table } from "./table.tsx";
+import type { Column } from "./table.tsx";
+
+/** How many records there are, and what was thought of those that were rated. */
+export type Rated = { records: number; feedback: readonly FeedbackStats[] };
+
+/** The address of the records with such feedback: `thumb=false`. */
+export type HrefOf = (feedback: string) => string;
+
+/** What a workspace knows of its names. */
+export type Rules = ReadonlyMap<string, FeedbackNameRule>;
+
+/** Reads what is known of names, unless there is no feedback to show. */
+export async function findRules(visit: Visit, all: readonly Rated[]): Promise<Rules> {
+  if (all.every(({ feedback }) => feedback.length === 0)) return new Map();
+  const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
+  return new Map(names.map((rule) => [rule.name, rule]));
+}
+
+/** The names that any of the records have feedback under, those with the most rated records first. */
+export function namesIn(all: readonly Rated[]): string[] {
+  const rated = new Map<string, number>();
+  for (const { name, records } of all.flatMap(({ feedback }) => feedback)) {
+    rated.set(name, (rated.get(name) ?? 0) + records);
+  }
+  return [...rated].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).map(([name]) => name);
+}
+
+export const feedbackOn = ({ feedback }: Rated, name: string): FeedbackStats | undefined =>
+  feedback.find((stats) => stats.name === name);
+
+const shownLabels = 5, maxLabel = 40; // characters
+const mostLinked = 60; // characters of a label in an address, which may take twelve times as many
+
+/** What was said under a name. With `hrefOf` its values lead to their records. */
+export function figureOf(stats: FeedbackStats, hrefOf?: HrefOf, rule?: FeedbackNameRule): Html {
+  const { name, kind, mean, low, high, labels, pieces } = stats;
+  if (kind === "label") {
+    const shown = labels.slice(0, shownLabels);
+    const others = shown.reduce((rest, each) => rest - each.pieces, pieces);
+    return (
+      <>
+        {shown.map(({ label, share: part, low, high }) => (
+          <div>
+            {linked(excerpt(label, maxLabel), label.length > mostLinked ? undefined : hrefOf?.(`${name}=${label}`))}:
+            {" "}
+            {share(part)} <span class="hint">{intervalOf(low, high, share)}</span>
+          </div>
+        ))}
+        {others > 0 && <div>others: {share(others / pieces)}</div>}
+      </>
+    );
+  }
+  if (kind === "boolean") {
+    return (
+      <>
+        {linked([share(stats.share!), " true"], hrefOf?.(`${name}=true`))}
+        <p class="hint">
+          {intervalOf(low!, high!, share)}
+          {hrefOf && [" · ", linked("show false", hrefOf(`${name}=false`))]}
+        </p>
+      </>
+    );
+  }
+  const [sign, word] = rule?.better === "lower" ? [">", "above"] : ["<", "below"];
+  return (
+    <>
+      mean {rounded(mean!)}
+      <p class="hint">
+        {low === null || high === null ? "too few for an interval" : intervalOf(low, high, rounded)}
+        {hrefOf && [" · ", linked(`show ${word}`, hrefOf(`${name}${sign}${mean}`))]}
+      </p>
+    </>
+  );
+}
+
+const linked = (text: Part, href: string | undefined): Part => href === undefined ? text : <a href={href}>{text}</a>;
+
+const intervalOf = (low: number, high: number, show: (value: number) => Html): Part => [show(low), " to ", show(high)];
+
+/** How many records were rated, of how many. A record has a piece of feedback of each author. */
+export const ratedOf = ({ records, pieces }: FeedbackStats, all: number): Html => (
+  <>
+    {number(records)} of {number(all)}
+    {pieces !== records && <p class="hint">{counted(pieces, "piece")}</p>}
+  </>
+);
+
+export const betterText = (rule: FeedbackNameRule | undefined): Part =>
+  typeof rule?.better === "string" && <p class="hint">{rule.better} is better</p>;
+
+type FeedbackListProps = {
+  all: Rated;
+  /** What was thought of earlier records, to compare with. */
+  before?: Rated;
+  most: number;
+  rules: Rules;
+  /** The page of a name. */
+  nameHref?: ((name: string) => string) | undefined;
+  hrefOf: HrefOf;
+};
+
+/** A row for each name, those with the most rated records first. */
+export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: FeedbackListProps): Html {
+  const names = namesIn([all]);
+  const statsOf = (name: string) => feedbackOn(all, name)!;
+  const columns: Column<string>[] = [
+    {
+      label: "Name",
+      isHead: true,
+      cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
+    },
+    { label: "Figure", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
+    { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
+  ];
+  if (before !== undefined) {
+    const cell = (name: string) => shortOf(feedbackOn(before, name), before.records);
+    columns.push({ label: "Before", isNumber: true, cell });
+  }
+  return (
+    <>
+      <Table caption="Feedback" rows={names.slice(0, most)} columns={columns} />
+      {names.length > most && (
+        <p class="hint">The {most} names with the most rated records are shown, of {number(names.length)}.</p>
+      )}
+    </>
+  );
+}
+
+/** A figure and how many records were rated, without its interval. */
+function shortOf(stats: FeedbackStats | undefined, all: number): Part {
+  if (stats === undefined) return dash;
+  const { mean, share: part, labels: [first] } = stats;
+  const figure = mean !== null
+    ? rounded(mean)
+    : part !== null
+    ? [share(part), " true"]
+    : first && [excerpt(first.label, 20), " ", share(first.share)];
+  return [figure, " ", <span class="hint">({number(stats.records)} of {number(all)} rated)</span>];
+}
+
+const mostInLine = 2;
+
+/** What was thought of records, on one line. */
+export function feedbackLine(rated: Rated): Part {
+  const names = namesIn([rated]), others = names.length - mostInLine;
+  return [
+    names.slice(0, mostInLine).map((name, nth) => [
+      nth > 0 && ", ",
+      excerpt(name, 24),
+      " ",
+      shortOf(feedbackOn(rated, name), rated.records),
+    ]),
+    others > 0 && `, ${others} more`,
+  ];
+}
