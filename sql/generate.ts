@@ -58,15 +58,28 @@ function shortened(file: string, text: string): string {
     );
 }
 
+/** Gives custom properties names of a letter or two. They have the same in all styles, because some declare what others use. */
+function withShortNames(styles: string[]): (text: string) => string {
+  const found = [...new Set(styles.join("").match(/--[a-z][\w-]*/g))];
+  const nameOf = (index: number) => `--${(index + 10).toString(36)}`;
+  const names = new Map(found.map((name, index) => [name, nameOf(index)]));
+  return (text) => text.replace(/--[a-z][\w-]*/g, (name) => names.get(name)!);
+}
+
 /** The assets of the console. Their addresses have the beginning of their hash. */
 async function assetsModule(): Promise<string> {
   const all = await readdir(new URL("src/console/assets/", root));
   const files = all.filter((file) => /\.(css|js|svg)$/.test(file)).sort();
-  const entries = await Promise.all(files.map(async (file) => {
-    const text = shortened(file, await readText(`src/console/assets/${file}`));
+  const texts = await Promise.all(
+    files.map(async (file) => shortened(file, await readText(`src/console/assets/${file}`))),
+  );
+  const isStyle = (_: unknown, index: number) => files[index]!.endsWith(".css");
+  const shorten = withShortNames(texts.filter(isStyle));
+  const entries = files.map((file, index) => {
+    const text = isStyle(file, index) ? shorten(texts[index]!) : texts[index]!;
     const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
     return `  "${file}": {\n    hash: "${hash}",\n    text: ${literal(text)},\n  },\n`;
-  }));
+  });
   return [
     "// Generated from the files in assets/ by `npm run generate`; edit those.\n",
     "// deno-fmt-ignore-file\n\n",

@@ -7,6 +7,7 @@ import { deploymentChangePage } from "./pages/deployment-change.tsx";
 import { deploymentPage } from "./pages/deployment.tsx";
 import { deploymentsPage } from "./pages/deployments.tsx";
 import { editPage, newPromptPage } from "./pages/edit.tsx";
+import { feedbackNamesPage } from "./pages/feedback-names.tsx";
 import { feedbackStatsPage } from "./pages/feedback-stats.tsx";
 import { keyPage } from "./pages/key.tsx";
 import { keysPage } from "./pages/keys.tsx";
@@ -54,6 +55,7 @@ export const pages: readonly (Page | Resource)[] = [
   tokenPage,
   pricesPage,
   settingsPage,
+  feedbackNamesPage,
   auditPage,
   auditExport,
   searchPage,

@@ -12,12 +12,13 @@ import { feedbackPanels } from "../parts/feedback-chart.ts";
 import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from "../parts/feedback-figures.tsx";
 import type { Rules } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Select } from "../parts/form.tsx";
+import { Field, Select } from "../parts/form.tsx";
 import { Section } from "../parts/heading.tsx";
 import { Table } from "../parts/table.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
-const mostVersions = 8, mostNames = 8;
+const mostOptions = 30;
+const mostVersions = 4, mostNames = 4; // so that the page stays light
 
 export const feedbackStatsPage = statsPageOf({
   path: "feedback",
@@ -26,7 +27,9 @@ export const feedbackStatsPage = statsPageOf({
   fields(visit, { all }) {
     const names = namesIn([all]);
     if (names.length === 0) return undefined;
-    return <Select label="Name" name="name" value={chosen(visit, names)} options={names.map((name) => [name, name])} />;
+    const field = { label: "Name", name: "name", value: chosen(visit, names) };
+    if (names.length > mostOptions) return <Field {...field} />;
+    return <Select {...field} options={names.map((name) => [name, name])} />;
   },
   async body(visit, stats, interval) {
     const { all } = stats, names = namesIn([all]), name = chosen(visit, names);

@@ -68,6 +68,11 @@ export const settingsPage: Page = {
               <StatusesForm visit={visit} statuses={workspace.statuses} />
             </Section>
           )}
+          <Section title="Feedback">
+            <p>
+              <a href={link(visit, ["settings", "feedback"])}>Names of feedback</a>, their values, and which are better.
+            </p>
+          </Section>
           <p class="hint">
             To delete a workspace with everything in it, use <code>{removal}</code>.
           </p>

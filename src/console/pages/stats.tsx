@@ -14,7 +14,7 @@ import { panelsOf, statsTable } from "../parts/stats.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
 const mostVersions = 4; // beside each other
-const mostNames = 4; // of feedback, of which there is more on a page of its own
+const mostNames = 3; // of feedback, of which there is more on a page of its own
 
 export const statsPage = statsPageOf({
   path: "stats",

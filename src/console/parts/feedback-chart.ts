@@ -5,11 +5,11 @@ import type { Panel } from "./chart.tsx";
 import { feedbackOn } from "./feedback-figures.tsx";
 import type { Rated } from "./feedback-figures.tsx";
 
-const maxTitle = 24; // characters
+const maxTitle = 24, maxWord = 10; // characters
 const mostLabels = 2; // which a chart tells apart
 
-const cut = (text: string): string =>
-  [...text].length > maxTitle ? `${[...text].slice(0, maxTitle - 1).join("")}…` : text;
+const cut = (text: string, max = maxTitle): string =>
+  [...text].length > max ? `${[...text].slice(0, max - 1).join("")}…` : text;
 
 type Value = { value: number | null; low?: number | null | undefined; high?: number | null | undefined };
 
@@ -45,7 +45,9 @@ export function feedbackPanels(points: readonly (Rated | undefined)[], all: Rate
   const say = (each: FeedbackStats) =>
     measures.map(({ name, read }) => {
       const found = read(each), range = rangeOf(found)?.map(toText);
-      return `${name} ${found.value === null ? "–" : toText(found.value)}${range ? ` (${range.join(" to ")})` : ""}`;
+      return `${cut(name, maxWord)} ${found.value === null ? "–" : toText(found.value)}${
+        range ? ` (${range.join(" to ")})` : ""
+      }`;
     }).join(", ");
   return [
     {

@@ -41,7 +41,7 @@ export function namesIn(all: readonly Rated[]): string[] {
 export const feedbackOn = ({ feedback }: Rated, name: string): FeedbackStats | undefined =>
   feedback.find((stats) => stats.name === name);
 
-const shownLabels = 5, maxLabel = 40; // characters
+const shownLabels = 3, maxLabel = 24; // characters
 const mostLinked = 60; // characters of a label in an address, which may take twelve times as many
 
 /** What was said under a name. With `hrefOf` its values lead to their records. */

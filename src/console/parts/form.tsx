@@ -131,10 +131,18 @@ export function Select({ options, ...given }: FieldProps & { options: Options })
   );
 }
 
+/** Whether a text is its own value in an option, where a browser would change spaces. */
+const isPlain = (text: string): boolean => /^[\w.-]+$/.test(text);
+
 const optionsOf = (options: Options, chosen?: FieldProps["value"]): Html => (
   <>
     {options.map(([option, text]) => (
-      <option value={exact(option)} selected={option === String(chosen ?? "")}>{text}</option>
+      <option
+        value={option === text && isPlain(option) ? undefined : exact(option)}
+        selected={option === String(chosen ?? "")}
+      >
+        {text}
+      </option>
     ))}
   </>
 );

@@ -72,7 +72,7 @@ export const Fact = ({ label, children }: { label: string; children?: Part }): H
   </div>
 );
 
-type PagerProps = { next: string | null; href(cursor: string): string; label?: "Older" | "Newer" };
+type PagerProps = { next: string | null; href(cursor: string): string; label?: "Older" | "Newer" | "More" };
 
 /** The link to the next page of a list, which has older items unless the list begins with the oldest. */
 export const Pager = ({ next, href, label = "Older" }: PagerProps): Part =>
