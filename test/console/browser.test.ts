@@ -92,6 +92,28 @@ async function submitTo({ origin, deployId, key, service }: Awaited<ReturnType<t
   return { recordId: (await response.json() as { id: string }).id };
 }
 
+/** Gives feedback on records of the demo, so that pages have figures of it. */
+async function rate({ origin, workspaceId, deployId, service }: Awaited<ReturnType<typeof stage>>): Promise<void> {
+  const manage = async <T>(path: string, body?: object): Promise<T> => {
+    const request = { headers: bearer(adminToken), ...body && { method: "POST", body: JSON.stringify(body) } };
+    const response = await service.fetch(new Request(`${origin}/admin/v1${path}`, request));
+    assert.ok(response.ok, path);
+    return await response.json() as T;
+  };
+  const path = `/deployments/${deployId}/diagnoses?limit=100`;
+  const { items } = await manage<{ items: { id: string }[] }>(path);
+  const feedback = items.flatMap(({ id }, nth) => [
+    { record: id, name: "thumb", value: nth % 4 > 0, author: "ann" },
+    { record: id, name: "thumb", value: nth % 3 > 0, author: "bob" },
+    { record: id, name: "score", value: nth % 7 / 7 },
+    { record: id, name: "tone", value: ["kind", "curt"][nth % 2] },
+  ]);
+  await manage(`/workspaces/${workspaceId}/feedback`, { feedback });
+  for (const declaration of [{ name: "thumb", kind: "boolean", better: "higher" }, { name: "tone", kind: "label" }]) {
+    await manage(`/workspaces/${workspaceId}/feedback-names`, declaration);
+  }
+}
+
 /** What axe finds in both colour schemes. */
 async function findInBothSchemes(page: Page): Promise<string[]> {
   const found: string[] = [];
@@ -107,6 +129,7 @@ async function findInBothSchemes(page: Page): Promise<string[]> {
 if (currentRuntime === "Node") {
   const browser = await startBrowser();
   const place = await stage();
+  await rate(place);
   test.after(async () => {
     await browser.close();
     await place.end();
