@@ -178,8 +178,10 @@ const minus = (text: string) => text.replace("-", "−");
 const shareText = (share: number) => `${(100 * share).toFixed(1)} %`;
 const short = (value: number) => minus(String(Number(value.toPrecision(3))));
 
+const mostNamed = 3; // names of feedback in a sentence
+
 /** What the records show. A difference whose interval contains 0 may be chance. */
-function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost }: Differences): string {
+function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost, feedback }: Differences): string {
   const records = a.records + b.records;
   if (a.records === 0 || b.records === 0) {
     return `${nameOf(a.records === 0 ? a : b, a.records === 0 ? b : a)} has no records`;
@@ -217,6 +219,20 @@ function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost }: Diffe
   addMean(tokens, ["uses fewer tokens", "uses more tokens"], tokenMeans, "");
   const costMeans = [a.cost.mean, b.cost.mean].map((mean) => short(Number(mean ?? 0))) as [string, string];
   addMean(cost, ["costs less", "costs more"], costMeans, " USD");
+  const rated = feedback.filter(isClear);
+  for (const { name, high, low } of rated.slice(0, mostNamed)) {
+    const [one, other] = [a, b].map((side) => side.feedback.find((stats) => stats.name === name)!);
+    const isShare = one!.kind === "boolean";
+    const [before, after] = [one!, other!].map(({ mean, share }) => isShare ? shareText(share!) : short(mean!));
+    const [from, to] = [low, high].map((end) => isShare ? minus((100 * end).toFixed(1)) : short(end));
+    const values = isShare ? `${after} true against ${before}` : `mean ${after} against ${before}`;
+    parts.push(
+      `is rated ${
+        high < 0 ? "lower" : "higher"
+      } under ${name} (${values}, 95 % interval of the difference ${from} to ${to}${isShare ? " points" : ""})`,
+    );
+  }
+  if (rated.length > mostNamed) parts.push(`differs under ${rated.length - mostNamed} more names of feedback`);
   return parts.length === 0
     ? `no difference that these ${records} records can show`
     : `${nameOf(b, a)} ${parts.join(", ")}`;

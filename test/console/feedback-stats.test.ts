@@ -326,7 +326,7 @@ test("the agreement of two authors is that of the operation, and the form keeps 
     const asked = { workspaceId, name: "thumb", authors: `${first},${second}` };
     const { records, agreed, kappa } = await call(readFeedbackAgreement, admin, asked);
     const page = await visitor.see(`/agreement?name=thumb&first=${first}&second=${second}&deployment=${deployId}`);
-    assert.equal(valuesIn(page), exact(kappa, agreed, records, agreed / records));
+    assert.equal(valuesIn(page), exact(kappa, records, agreed, agreed / records));
     assert.match(page, new RegExp(`name="first" type="text" value="${first}"`));
     assert.match(page, "<option selected>thumb</option>");
   }

@@ -198,13 +198,17 @@ test("means and their difference have the intervals of another program", async (
 
 test("shares of true have Wilson intervals, and their difference that of Newcombe", async () => {
   const booleans = Array.from({ length: 40 }, (_, n): [boolean, boolean] => [n < 31, n < 20]);
-  const { a, differences: { feedback: [difference] } } = await compare(booleans);
+  const { a, sentence, differences: { feedback: [difference] } } = await compare(booleans);
   const { share, low, high } = a.feedback[0]!;
   // binomtest(31, 40).proportion_ci(0.95, method="wilson") of scipy.stats 1.17.1.
   closeTo(share, 31 / 40);
   closeTo(low, 0.6249690326);
   closeTo(high, 0.8768390868);
   closeTo(difference!.difference, -11 / 40);
+  assert.is(
+    sentence,
+    "version 2 is rated lower under judged (50.0 % true against 77.5 %, 95 % interval of the difference −45.5 to −6.4 points)",
+  );
 });
 
 test("labels have shares, and no difference", async () => {

@@ -6,7 +6,7 @@ import { invalid } from "../../common/errors.ts";
 import { readFeedbackAgreement } from "../../management/feedback-agreement.ts";
 import type { FeedbackAgreement } from "../../management/feedback-agreement.ts";
 import { listFeedbackNames } from "../../management/feedback-names.ts";
-import { counted, dash, number, rounded, share } from "../format.tsx";
+import { dash, number, rounded, share } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
@@ -94,7 +94,8 @@ function agreementOf({ name, records, agreed, kappa }: FeedbackAgreement, author
     <>
       <Facts>
         <Fact label="Cohen's kappa">{kappa === null ? dash : rounded(kappa)}</Fact>
-        <Fact label="Same value">{number(agreed)} of {counted(records, "record")} ({share(agreed / records)})</Fact>
+        <Fact label="Records that both judged">{number(records)}</Fact>
+        <Fact label="With the same value">{number(agreed)} ({share(agreed / records)})</Fact>
       </Facts>
       <p class="hint">
         {name}, judged by {one} and {other}. {kappa === null

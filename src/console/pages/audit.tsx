@@ -156,18 +156,19 @@ const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
 /** What happened, and the thing that changed. */
 function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
   const [noun, verb] = action.split(".") as [string, string];
-  const path = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
+  const section = { deployment: "deployments", prompt: "prompts", key: "keys", token: "tokens" }[noun];
+  const path = noun === "feedback_name" ? ["settings", "feedback"] : section && targetId && [section, targetId];
   const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
   const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
   const words = [
-    noun,
+    noun.replaceAll("_", " "),
     " ",
     verb.replaceAll("_", " "),
     typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`,
   ];
-  const isHere = path !== undefined && targetId !== null && (workspaceId === visit.workspace?.id || noun === "token");
+  const isHere = workspaceId === visit.workspace?.id || noun === "token";
   return [
-    isHere ? <a href={link(visit, [path, targetId])}>{words}</a> : words,
+    isHere && path ? <a href={link(visit, path)}>{words}</a> : words,
     typeof name === "string" && <p class="hint">{breakable(name)}</p>,
   ];
 }

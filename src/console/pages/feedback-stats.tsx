@@ -83,7 +83,7 @@ function versionsTable(visit: Visit, { versions }: Stats, name: string, rules: R
         columns={[
           { label: "Version", isHead: true, cell: ({ version }) => `v${version}` },
           {
-            label: "Figure",
+            label: "Figure (95 % interval)",
             cell: (each) =>
               figureOf(
                 feedbackOn(each, name)!,

@@ -82,6 +82,7 @@ const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
       ...sessions.some(({ feedback }) => feedback.length > 0)
         ? [{
           label: "Feedback",
+          isMain: true as const,
           cell: (session: Session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
         }]
         : [],

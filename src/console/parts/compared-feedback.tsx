@@ -4,12 +4,12 @@
 /** @jsxFrag Fragment */
 import type { Comparison } from "../../management/compare.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
-import { dash, number } from "../format.tsx";
+import { counted, dash, number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { Chip } from "./chips.tsx";
 import { differenceOf, points, signed } from "./difference.tsx";
-import { betterText, feedbackOn, figureOf, namesIn, ratedOf } from "./feedback-figures.tsx";
+import { betterText, feedbackOn, figureOf, namesIn } from "./feedback-figures.tsx";
 import type { HrefOf, Rated, Rules } from "./feedback-figures.tsx";
 import { Table } from "./table.tsx";
 
@@ -28,11 +28,12 @@ export function ComparedFeedback({ comparison, labels, rules, hrefsOf }: Compare
   const names = namesIn([a, b]);
   const cellOf = (side: Rated, hrefOf: HrefOf) => (name: string): Part => {
     const stats = feedbackOn(side, name);
-    if (stats === undefined) return dash;
+    const records = stats?.records ?? 0;
     return (
       <>
-        {figureOf(stats, hrefOf, rules.get(name))}
-        <div class="hint">{ratedOf(stats, side.records)} rated</div>
+        {stats === undefined ? dash : figureOf(stats, hrefOf, rules.get(name))}
+        <div class="hint">{number(records)} of {number(side.records)} rated</div>
+        {stats && stats.pieces !== records && <div class="hint">{counted(stats.pieces, "piece")}</div>}
       </>
     );
   };

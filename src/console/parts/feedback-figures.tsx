@@ -122,7 +122,7 @@ export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: Fee
       isHead: true,
       cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
     },
-    { label: "Figure", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
+    { label: "Figure (95 % interval)", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
     { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
   ];
   if (before !== undefined) {
