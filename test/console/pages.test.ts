@@ -131,6 +131,13 @@ test("a page weighs less than 60 kB with its style and script, and the script le
   assert.ok(assets["console.js"].text.length < 8_000);
 });
 
+test("styles declare the custom properties that they use, those of the editor with the styles of all pages", () => {
+  const styles = assets["console.css"].text, all = styles + assets["editor.css"].text;
+  const declared = new Set(styles.match(/--[\w-]+(?=:)/g)), used = new Set(all.match(/(?<=var\()--[\w-]+/g));
+  assert.ok(used.size > 10);
+  assert.equal([...used].filter((name) => !declared.has(name)), []);
+});
+
 test("so do statistics of many hours and versions, which show the newest hours and say so", async () => {
   const { world } = await createVisit({ monthlyLimit: 10_000 });
   const { admin, promptId, workspaceId, deployId } = world;
