@@ -71,6 +71,9 @@ export async function readFeedbackNames({ database }: Store, workspaceId: Worksp
   return (await database.read({ sql, args: [workspaceId] })).map(toRule);
 }
 
+/** What a rule was before a change. Without the name, which the audit log then has among the members that differ. */
+const unnamed = ({ name: _, ...rule }: FeedbackNameRule): object => rule;
+
 const FeedbackNames = named("FeedbackNames", exactly({ names: listOf(FeedbackNameRule) }));
 
 export const listFeedbackNames = operation({
@@ -113,7 +116,7 @@ export const declareFeedback = operation({
     if (before !== undefined && before.kind !== kind) throw feedbackKindDiffers(name, before.kind);
     const rule = { name, kind, isDeclared: true, minimum, maximum, labels, better };
     const change = { action: "feedback_name.declared", id: workspaceId, workspaceId, after: rule };
-    await management.commit([before === undefined ? change : { ...change, before }], [{
+    await management.commit([before === undefined ? change : { ...change, before: unnamed(before) }], [{
       sql: `insert into feedback_names (workspace_id, name, kind, is_declared, minimum, maximum, labels, better)
         values (:workspaceId, :name, :kind, 1, :minimum, :maximum, :labels, :better)
         on conflict do update set is_declared = 1, minimum = excluded.minimum, maximum = excluded.maximum,
@@ -149,7 +152,7 @@ export const undeclareFeedback = operation({
       better: null,
     };
     await management.commit(
-      [{ action: "feedback_name.undeclared", id: workspaceId, workspaceId, before, after: rule }],
+      [{ action: "feedback_name.undeclared", id: workspaceId, workspaceId, before: unnamed(before), after: rule }],
       [{
         sql: `update feedback_names
           set is_declared = 0, minimum = null, maximum = null, labels = null, better = null

@@ -407,6 +407,14 @@ test("names are declared, changed and removed, and refusals stand beside their f
   assert.equal((await declared(world)).map(({ name }) => name), ["tone"]);
   assert.match(await visitor.see("/settings/feedback?name=tone"), "It is the only one.");
 
+  const changes = Array.from(
+    (await visitor.see("/audit")).matchAll(
+      /href="settings\/feedback">feedback name (\w+)<\/a><p class="hint"><bdi>(\w+)</g,
+    ),
+    ([, verb, name]) => `${name} ${verb}`,
+  );
+  assert.equal(changes, ["score undeclared", "tone declared", "score declared", "score declared"]);
+
   const { token } = await call(createToken, world.admin, { name: "Vera", role: "viewer" });
   const viewer = await visit(world, token), seen = await viewer.see("/settings/feedback");
   assert.match(seen, "This needs the role admin. You are signed in as viewer.");
