@@ -307,8 +307,8 @@ if (isEdited) event.preventDefault();
 `,
   },
   "feedback.css": {
-    hash: "da20f516b01ca80e",
-    text: `.judgements{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(14rem,100%),1fr));align-items:start;gap:var(--s3);margin:var(--s3) 0;overflow-wrap:anywhere}.judgements form{display:grid;gap:var(--s2);padding:var(--s3)}.judgements :is(p,details){margin:0}.judgements legend{padding:0}#feedback summary{margin-bottom:var(--s2)}.judgements form>button{justify-self:start}.judgements [aria-pressed="true"]{border-color:var(--accent);background:var(--accent-soft);color:var(--accent)}.comment{white-space:pre-wrap;overflow-wrap:anywhere}`,
+    hash: "48b6534e6280487d",
+    text: `.judgements{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(14rem,100%),1fr));align-items:start;gap:var(--r);margin:var(--r) 0;overflow-wrap:anywhere}.judgements form{display:grid;gap:var(--q);padding:var(--r)}.judgements :is(p,details){margin:0}.judgements legend{padding:0}#feedback summary{margin-bottom:var(--q)}.judgements form>button{justify-self:start}.judgements [aria-pressed="true"]{border-color:var(--h);background:var(--j);color:var(--h)}.comment{white-space:pre-wrap;overflow-wrap:anywhere}`,
   },
   "feedback.js": {
     hash: "1baa65c418098e87",

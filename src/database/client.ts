@@ -55,7 +55,7 @@ export function openRemote(
 
 /**
  * The same response, whose batches have no error but their first. The driver handles only that one, and the rejection of any
- * other ends the process. A server that takes the lock from a transaction gives an error for each of its later steps.
+ * other one ends a program. A server that takes the lock from a transaction gives an error for each of its later steps.
  */
 function withFirstErrors(response: Response): Response {
   const read = response.json.bind(response);
