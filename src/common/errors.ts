@@ -87,7 +87,7 @@ export const replyLost = () => new Refusal("overloaded", "The database's reply w
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
 export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
-export const managementContended = () => new Refusal("overloaded", "Too many changes at once: try again");
+export const contended = () => new Refusal("overloaded", "Too many changes at once: try again");
 /** Only the log has this, because nobody is left to read the response. */
 export const clientGone = () =>
   new Refusal("client_gone", "Client closed the connection before the request was decided");

@@ -57,7 +57,7 @@ const refused = {
       errors.databaseAway(),
       errors.stopping(),
       errors.managementOverloaded(),
-      errors.managementContended(),
+      errors.contended(),
     ],
     headers: ["Retry-After"],
   },

@@ -1,6 +1,6 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
 import {
-  managementContended,
+  contended,
   managementOff,
   managementOverloaded,
   Refusal,
@@ -94,7 +94,7 @@ export function managementWith(
   function open(host: FaceHost, gate: Gate): ManagementAccess {
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets });
-    const changes = createSlots(1, changeTimeout, managementContended, maxWaitingChanges);
+    const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
     const stores = { store: { ...openStore(), changes }, longStore: openStore() };
     const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
     opened.set(host, access);

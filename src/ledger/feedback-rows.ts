@@ -43,11 +43,15 @@ const hasArrived = `exists (
 
 const keptChanges = 100; // of a piece
 
-/** A piece that another process has changed since it was read stays as it is, and one whose record was deleted is not stored. */
+/**
+ * A piece that another process has changed since it was read stays as it is. One whose record or workspace was deleted is not
+ * stored.
+ */
 const writes = [
   `${withWanted}
     insert into feedback_names (workspace_id, name, kind, is_declared)
-    select workspace_id, name, kind, 0 from wanted w where not withdraws on conflict do nothing`,
+    select s.id, w.name, w.kind, 0 from wanted w cross join workspaces s on s.id = w.workspace_id
+    where not w.withdraws and s.id not in (select id from deleted_workspaces) on conflict do nothing`,
   `${withWanted}
     insert into earlier_feedback (position, name, author, change, value, comment, source, given_at, ended_at)
     select f.position, f.name, f.author, f.change, f.value, f.comment, f.source, f.given_at, :now
@@ -68,6 +72,11 @@ const writes = [
     delete from earlier_feedback where (position, name, author, change) in (
       select f.position, f.name, f.author, f.change
       from wanted w cross join earlier_feedback f on ${isOfPiece} and f.change <= w.change - ${keptChanges}
+    )`,
+  // Storing a record takes what waits for it only if its key is new. An expired one may not have been removed yet.
+  `${withWanted}
+    delete from idempotency_keys where created_at < :validSince and (workspace_id, key) in (
+      select workspace_id, record_key from wanted where position is null and not withdraws
     )`,
   `${withWanted}
     insert into waiting_feedback (workspace_id, key, name, author, deployment_id, value, comment, source, given_at)

@@ -59,6 +59,8 @@ export type State = {
   position: number | null;
   recordId: RecordId | null;
   deployId: DeploymentId | null;
+  /** Whether a record has arrived under the idempotency key. If it is not found, it was deleted. */
+  hasArrived: boolean;
   /** Whether the giver may see the record, if there is one. */
   isOwn: boolean;
   /** The only deployment that the giver's key is for. */
@@ -112,9 +114,10 @@ const onKey = "from waiting_feedback where t.position is null and workspace_id =
 const readSql = `
   with ${jsonTable("piece", pieceColumns, "pieces")},
   given as materialized (
-    select p.*, coalesce(p.workspace, k.workspace_id) as workspace_id, k.deployment_id as only_deployment,
+    select p.*, coalesce(s.id, k.workspace_id) as workspace_id, k.deployment_id as only_deployment,
       k.read_only and not k.submit_only as is_forbidden
     from piece p
+    left join workspaces s on s.id = p.workspace and s.id not in (select id from deleted_workspaces)
     left join api_key_secrets k on k.hash = p.hash and (k.expires_at is null or k.expires_at > :now)
   ),
   target as materialized (
@@ -131,16 +134,19 @@ const readSql = `
   ),
   found as materialized (
     select t.ordinal, t.workspace_id, t.only_deployment, coalesce(t.is_forbidden, 0) as is_forbidden, t.name, t.author,
-      t.record_key, d.position, d.deployment_id, ${idAt("diag", "d.position")} as record_id,
-      d.position is null or (
+      t.record_key, t.at is not null as has_arrived, d.position, d.deployment_id,
+      ${idAt("diag", "d.position")} as record_id,
+      -- A caller without a workspace, as one whose key has just ended, owns none.
+      d.position is null or coalesce(
         t.workspace_id = (select workspace_id from calls where position <= d.position order by position desc limit 1)
-        and (t.only_deployment is null or t.only_deployment = d.deployment_id)
+          and (t.only_deployment is null or t.only_deployment = d.deployment_id),
+        0
       ) as is_own
     from target t
     left join diagnoses d on d.position = t.at
     left join commits m on m.position = (select max(position) from commits where position <= d.position)
   )
-  select t.workspace_id, t.only_deployment, t.is_forbidden, t.position, t.deployment_id, t.record_id, t.is_own,
+  select t.workspace_id, t.only_deployment, t.is_forbidden, t.position, t.deployment_id, t.record_id, t.has_arrived, t.is_own,
     coalesce(f.value, q.value) as value, coalesce(f.comment, q.comment) as comment,
     coalesce(f.source, q.source) as source, coalesce(f.given_at, q.given_at) as given_at,
     coalesce(f.change, iif(q.value is null, 0, 1)) as change,
@@ -180,6 +186,7 @@ function toState(row: Row): State {
     position: integerOrNull(row, "position"),
     recordId: textOrNull(row, "record_id") as RecordId | null,
     deployId: textOrNull(row, "deployment_id") as DeploymentId | null,
+    hasArrived: integer(row, "has_arrived") === 1,
     isOwn: integer(row, "is_own") === 1,
     onlyDeployId: textOrNull(row, "only_deployment") as DeploymentId | null,
     current: row.value === null ? undefined : {

@@ -9,7 +9,7 @@ import type { FeedbackValue } from "../schema/feedback.ts";
 import { writeChanges } from "./feedback-rows.ts";
 import type { Change } from "./feedback-rows.ts";
 import { maxWaiting, readStates, toStored } from "./feedback-state.ts";
-import type { NameRule, Piece, State } from "./feedback-state.ts";
+import type { NameRule, Piece, State, Target } from "./feedback-state.ts";
 
 /** Why feedback was refused. Nothing of it is stored. */
 export type FeedbackRefusal =
@@ -22,7 +22,8 @@ export type FeedbackRefusal =
   | "too_many_names"
   | "too_many_names_of_workspace"
   | "too_many_authors"
-  | "too_many_waiting";
+  | "too_many_waiting"
+  | "contended";
 
 /** `rule` is what the workspace has settled about the name. */
 export type RefusedFeedback = { refusal: FeedbackRefusal; rule: NameRule | undefined };
@@ -43,8 +44,8 @@ export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 
 const maxAttempts = 10;
 
 /**
- * Gives and withdraws feedback, in order. A piece that something else changed meanwhile is decided again. `expired` is how many
- * pieces were dropped because no record came for them.
+ * Gives and withdraws feedback, in order. A piece that something else changed meanwhile is decided again, but not forever: then
+ * it is refused alone. `expired` is how many pieces were dropped because no record came for them.
  */
 export async function giveFeedback(
   database: Database,
@@ -54,7 +55,10 @@ export async function giveFeedback(
   const results: FeedbackResult[] = [];
   let left = [...pieces.keys()], expired = 0, attempts = 0;
   while (left.length > 0) {
-    if (attempts >= maxAttempts) throw new Error("Others changed the same feedback too often");
+    if (attempts >= maxAttempts) {
+      for (const index of left) results[index] = { refusal: "contended", rule: undefined };
+      break;
+    }
     const states = await readStates(database, left.map((index) => pieces[index]!), now);
     const changed: { index: number; change: Change }[] = [];
     const added = createAdded();
@@ -133,7 +137,7 @@ function refusalOf({ target, value }: Piece, state: State): FeedbackRefusal | un
   const { workspaceId, position, current, rule } = state;
   if (workspaceId === null) return "key_invalid";
   if (state.isForbidden) return "feedback_forbidden";
-  if (position === null ? !("recordKey" in target) : !state.isOwn) return "record_not_found";
+  if (position === null ? !("recordKey" in target) || state.hasArrived : !state.isOwn) return "record_not_found";
   if (value === undefined) return undefined;
   if (state.hasDeclared && !rule?.isDeclared) return "name_undeclared";
   if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
@@ -157,14 +161,14 @@ function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue)
 }
 
 /** Says why feedback was not stored. */
-export function toRefusalOf({ refusal, rule }: RefusedFeedback, { target, name }: Piece): Refusal {
+export function toRefusalOf({ refusal, rule }: RefusedFeedback, { giver, target, name }: Piece): Refusal {
   switch (refusal) {
     case "key_invalid":
-      return errors.invalidApiKey();
+      return "keyHash" in giver ? errors.invalidApiKey() : errors.notFound("Workspace", giver.workspaceId);
     case "feedback_forbidden":
       return errors.feedbackForbidden();
     case "record_not_found":
-      return errors.notFound("Record", "recordId" in target ? target.recordId : "of that session");
+      return errors.notFound("Record", describeTarget(target));
     case "kind_mismatch":
       return errors.feedbackKindDiffers(name, rule!.kind);
     case "name_undeclared":
@@ -179,8 +183,14 @@ export function toRefusalOf({ refusal, rule }: RefusedFeedback, { target, name }
       return errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record");
     case "too_many_waiting":
       return errors.tooMuchWaits();
+    case "contended":
+      return errors.contended();
   }
 }
+
+/** Only the hash of an idempotency key is known. */
+const describeTarget = (target: Target): string =>
+  "recordId" in target ? target.recordId : "position" in target ? "of that session" : "of this idempotency key";
 
 /** What a declared name allows, as the end of a sentence. */
 const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>

@@ -1,6 +1,6 @@
 // Compares the rows of the catalog with what the audit log says of them. A row that was changed, added or removed without an
 // entry disagrees with its entries. The log has no text of a prompt and no secret, but it has their hashes.
-import { managementContended } from "../common/errors.ts";
+import { contended } from "../common/errors.ts";
 import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
@@ -93,7 +93,7 @@ async function readUnchanged<T>(database: Database, read: () => Promise<T>): Pro
     const before = await readLast(), found = await read();
     if (before === await readLast()) return found;
   }
-  throw managementContended();
+  throw contended();
 }
 
 const pageRows = 64;

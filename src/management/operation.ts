@@ -4,7 +4,7 @@ import type { Clock, Page } from "../common/domain.ts";
 import {
   actorGiven,
   allWorkspacesRequired,
-  managementContended,
+  contended,
   roleOverAllRequired,
   roleRequired,
   workspaceRequired,
@@ -173,7 +173,7 @@ async function runUntilFirst<Output>(operation: Performed<Output>, session: Sess
       await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, maxPauseMs)));
     }
   }
-  throw managementContended();
+  throw contended();
 }
 
 async function runOnce<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {

@@ -4,6 +4,10 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
+import type { RecordId } from "../../src/common/ids.ts";
+import type { Database } from "../../src/database/database.ts";
+import { giveFeedback } from "../../src/ledger/feedback.ts";
+import type { Piece } from "../../src/ledger/feedback-state.ts";
 import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
@@ -155,6 +159,124 @@ test("feedback goes with its record", async () => {
   assert.equal(await stored(world, "earlier_feedback"), []);
   const answer = await give(world, id, "thumb", { value: true });
   assert.is(answer.status, 404);
+});
+
+test("feedback on a deleted record by its idempotency key is refused, and what is given beside it is stored", async () => {
+  const world = await createWorld();
+  const gone = await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  const kept = await record(world, goodBody, { "Idempotency-Key": "order-2" });
+  await give(world, gone, "thumb", { value: true });
+  await world.manage("DELETE", `/diagnoses/${gone}`);
+  const answer = await giveMany(world, [
+    { record: "order-2", name: "score", value: 1 },
+    { record: "order-1", name: "thumb", value: false },
+    { record: "order-1", name: "thumb", value: null },
+    { record: kept, name: "thumb", value: true },
+  ]);
+  assert.equal(answer.json, {
+    results: [
+      { status: 200, recordId: kept, isChanged: true },
+      { status: 404, error: "Record of this idempotency key not found", code: "diagnosis_not_found" },
+      { status: 404, error: "Record of this idempotency key not found", code: "diagnosis_not_found" },
+      { status: 200, recordId: kept, isChanged: true },
+    ],
+  });
+  const answers = await Promise.all([
+    give(world, "order-1", "thumb", { value: true }),
+    give(world, "order-2", "thumb", { value: false }),
+  ]);
+  assert.equal(answers.map(({ status }) => status), [404, 200]);
+  assert.equal(await stored(world), [thumb(1, { name: "score" }), thumb(0)]);
+  assert.equal(await stored(world, "waiting_feedback"), []);
+});
+
+/** Gives feedback on a record under two keys in one group, after the first of them has authenticated and then changed. */
+async function giveBeside(world: World, id: string, key: string, change: () => Promise<unknown>): Promise<number[]> {
+  await give(world, id, "warm", { value: true }, key);
+  const { readable: body, writable } = new TransformStream<Uint8Array>();
+  const writer = writable.getWriter();
+  void writer.write(new TextEncoder().encode('{"value":true,'));
+  const path = `/v1/diagnosis/${id}/feedback/thumb`;
+  const slow = world.send(path, { method: "PUT", headers: bearer(key), body, duplex: "half" } as RequestInit);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await change();
+  void writer.write(new TextEncoder().encode('"author":"ann"}'));
+  void writer.close();
+  const beside = give(world, id, "thumb", { value: true });
+  return (await Promise.all([slow, beside])).map(({ status }) => status);
+}
+
+test("a key that ends while its feedback arrives is refused alone", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const { key, id: keyId } = await createApiKey(world.admin, world.workspaceId, {});
+  const revoke = () => world.manage("POST", `/keys/${keyId}/revoke`);
+  assert.equal(await giveBeside(world, id, key, revoke), [401, 200]);
+  const { key: expiring } = await createApiKey(world.admin, world.workspaceId, { expiresAt: world.now + 60_000 });
+  // deno-lint-ignore require-await -- a change may take time
+  const expire = async () => void (world.now += 60_000);
+  await withdraw(world, id, "thumb");
+  assert.equal(await giveBeside(world, id, expiring, expire), [401, 200]);
+  assert.equal((await stored(world)).map(({ name }) => name), ["thumb", "warm"]);
+});
+
+test("a record that uses an idempotency key again after two days takes what waits for it", async () => {
+  const world = await createWorld();
+  await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  // More expired keys than one transaction removes.
+  await world.database.write([{
+    sql: `insert into idempotency_keys (workspace_id, key, fingerprint, record_id, created_at)
+      select workspace_id, 'old-' || value, fingerprint, record_id, 1 from idempotency_keys, json_each(:numbers)`,
+    args: { numbers: JSON.stringify(Array.from({ length: 600 }, (_, nth) => nth)) },
+  }]);
+  world.now += 2 * day + 1;
+  const early = await give(world, "order-1", "thumb", { value: true });
+  assert.is((early.json as { recordId: null }).recordId, null);
+  await record(world, goodBody, { "Idempotency-Key": "order-1" });
+  assert.is((await stored(world)).length, 1);
+  assert.equal(await stored(world, "waiting_feedback"), []);
+});
+
+test("feedback that was decided before its workspace was deleted leaves nothing of it", async () => {
+  const world = await createWorld();
+  const piece: Piece = {
+    ...{ giver: { keyHash: await hashApiKey(world.key) }, target: { recordKey: "x" }, name: "thumb", author: "" },
+    ...{ value: true, comment: "", source: "user" },
+  };
+  const between: Database = {
+    ...world.database,
+    async read(statement) {
+      const rows = await world.database.read(statement);
+      await world.manage("DELETE", `/workspaces/${world.workspaceId}?confirm=Acme`);
+      return rows;
+    },
+  };
+  const { results } = await giveFeedback(between, [piece], noon);
+  assert.equal(results.map(({ refusal }) => refusal), ["key_invalid"]);
+  assert.equal(await stored(world, "waiting_feedback"), []);
+  assert.equal(await world.database.read({ sql: "select * from feedback_names" }), []);
+});
+
+test("feedback that others change again and again is refused alone", async () => {
+  const world = await createWorld();
+  const id = await record(world);
+  const recordId = id as RecordId;
+  const keyHash = await hashApiKey(world.key);
+  const pieceOf = (name: string): Piece => ({
+    ...{ giver: { keyHash }, target: { recordId }, name, author: "" },
+    ...{ value: 1, comment: "", source: "user" },
+  });
+  await give(world, id, "hot", { value: 0 });
+  const contending: Database = {
+    ...world.database,
+    async read(statement) {
+      const rows = await world.database.read(statement);
+      await world.database.write([{ sql: "update feedback set change = change + 1 where name = 'hot'" }]);
+      return rows;
+    },
+  };
+  const { results } = await giveFeedback(contending, [pieceOf("hot"), pieceOf("calm")], noon);
+  assert.equal(results.map(({ refusal }) => refusal), ["contended", undefined]);
 });
 
 test("the record of another workspace looks like none", async () => {
