@@ -1,11 +1,5 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
-import {
-  contended,
-  managementOff,
-  managementOverloaded,
-  Refusal,
-  tooManyFailures,
-} from "../common/errors.ts";
+import { contended, managementOff, managementOverloaded, Refusal, tooManyFailures } from "../common/errors.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createSlots } from "../common/slots.ts";

@@ -11,7 +11,8 @@ import { jsonTable } from "./statements.ts";
 
 /**
  * What to write. `change` is its number, and `seen` that of the piece it replaces, or 0. A change at no position is of
- * feedback that waits for its record. Without `given` it withdraws.
+ * feedback that waits for its record. Without `given` it withdraws. `names` and `authors` are how many the record had when the
+ * change was decided.
  */
 export type Change = {
   workspaceId: WorkspaceId;
@@ -22,12 +23,14 @@ export type Change = {
   onlyDeployId: DeploymentId | null;
   change: number;
   seen: number;
+  names: number;
+  authors: number;
   given: { value: StoredValue; kind: FeedbackKind; comment: string; source: FeedbackSource } | undefined;
 };
 
 const changeColumns = [
   ...["workspace_id", "name", "author", "position", "record_key", "only_deployment", "change", "seen"],
-  ...["withdraws", "value", "kind", "comment", "source"],
+  ...["names", "authors", "withdraws", "value", "kind", "comment", "source"],
 ];
 
 const withWanted = `with ${jsonTable("wanted", changeColumns, "changes")}`;
@@ -41,7 +44,16 @@ const hasArrived = `exists (
       where workspace_id = w.workspace_id and key = w.record_key and created_at >= :validSince
     )`;
 
-const keptChanges = 100; // of a piece
+/** Whether nobody has added to the names and authors of a record, which are bounded. A piece that was there adds to neither. */
+const isWithin = (table: string, isOfRecord: string): string =>
+  `(
+      exists (select 1 from ${table} f where ${isOfRecord} and f.name = w.name and f.author = w.author)
+      or (select count(*) from ${table} f where ${isOfRecord} and f.name = w.name) <= w.authors
+        and (w.authors > 0 or (select count(distinct name) from ${table} f where ${isOfRecord}) <= w.names)
+    )`;
+
+/** How many changes of a piece are kept, with the last one. */
+export const keptChanges = 100;
 
 /**
  * A piece that another process has changed since it was read stays as it is. One whose record or workspace was deleted is not
@@ -62,6 +74,7 @@ const writes = [
     from wanted w cross join diagnoses d on d.position = w.position
     where not w.withdraws and ${isSettled}
       and not exists (select 1 from feedback f where ${isOfPiece} and f.change <> w.seen)
+      and ${isWithin("feedback", "f.position = w.position")}
     on conflict do update set value = excluded.value, comment = excluded.comment, source = excluded.source,
       given_at = excluded.given_at, change = excluded.change`,
   `${withWanted}
@@ -83,6 +96,7 @@ const writes = [
     select w.workspace_id, w.record_key, w.name, w.author, w.only_deployment, w.value, w.comment, w.source, :now
     from wanted w
     where w.position is null and not w.withdraws and ${isSettled} and not ${hasArrived}
+      and ${isWithin("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.record_key")}
     on conflict do update set deployment_id = excluded.deployment_id, value = excluded.value,
       comment = excluded.comment, source = excluded.source, given_at = excluded.given_at`,
   `${withWanted}
@@ -130,7 +144,11 @@ export async function writeChanges(
   return { overtaken: results.at(-1)!.map((row) => integer(row, "ordinal")), expired: results[0]!.length };
 }
 
-const toWanted = ({ workspaceId, name, author, position, recordKey, onlyDeployId, change, seen, given }: Change) => [
-  ...[workspaceId, name, author, position, recordKey, onlyDeployId, change, seen, Number(given === undefined)],
-  ...[given?.value ?? null, given?.kind ?? null, given?.comment ?? null, given?.source ?? null],
-];
+const toWanted = ({ given, ...change }: Change) => {
+  const { workspaceId, name, author, position, recordKey, onlyDeployId, seen, names, authors } = change;
+  return [
+    ...[workspaceId, name, author, position, recordKey, onlyDeployId, change.change, seen],
+    ...[names, authors, Number(given === undefined)],
+    ...[given?.value ?? null, given?.kind ?? null, given?.comment ?? null, given?.source ?? null],
+  ];
+};

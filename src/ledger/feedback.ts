@@ -75,7 +75,8 @@ export async function giveFeedback(
       results[index] = result;
       if (change === undefined) continue;
       added.add(state, piece, change);
-      changed.push({ index, change });
+      const { names, authors } = state;
+      changed.push({ index, change: { ...change, names, authors } });
     }
     const written = await writeChanges(database, changed.map(({ change }) => change), now);
     attempts += Number(written.overtaken.length > 0);
@@ -105,7 +106,7 @@ function createAdded() {
         waiting: state.waiting + get("waiting", workspaceId),
       };
     },
-    add(state: State, piece: Piece, { position, name, given }: Change): void {
+    add(state: State, piece: Piece, { position, name, given }: Pick<Change, "position" | "name" | "given">): void {
       const { workspaceId, rule, current, authors } = state, record = recordOf(state, piece);
       if (given === undefined || current !== undefined) return;
       if (authors === 0 && get("author", record, name) === 0) increase("name", record);
@@ -118,7 +119,11 @@ function createAdded() {
 }
 
 /** What a piece comes to, and what to write for it. */
-function decide(piece: Piece, state: State, now: number): { result: FeedbackResult; change?: Change } {
+function decide(
+  piece: Piece,
+  state: State,
+  now: number,
+): { result: FeedbackResult; change?: Omit<Change, "names" | "authors"> } {
   const { name, author, value, comment, source } = piece;
   const { workspaceId, position, current, rule, recordId, deployId, onlyDeployId } = state;
   const refusal = refusalOf(piece, state);

@@ -496,6 +496,38 @@ test("a record has at most 50 names, and a name 20 authors", async () => {
   assert.equal((await statuses(authors)).filter((status) => status === 409).length, 2);
 });
 
+test("processes that give feedback at the same moment keep to the bounds together", async () => {
+  const world = await createWorld();
+  const keyHash = await hashApiKey(world.key);
+  const recordId = await record(world) as RecordId;
+  for (const target of [{ recordId }, { recordKey: "early" }]) {
+    const pieceOf = (name: string, author: string): Piece => ({
+      ...{ giver: { keyHash }, target, name, author, value: true, comment: "", source: "user" },
+    });
+    const authors = (from: string, count: number) =>
+      Array.from({ length: count }, (_, nth) => pieceOf("thumb", from + nth));
+    const names = (from: string, count: number) => Array.from({ length: count }, (_, nth) => pieceOf(from + nth, ""));
+    let others: Piece[] | undefined;
+    const database: Database = {
+      ...world.database,
+      async read(statement) {
+        const rows = await world.database.read(statement);
+        const pieces = others;
+        others = undefined;
+        if (pieces !== undefined) await giveFeedback(world.database, pieces, noon);
+        return rows;
+      },
+    };
+    const giveBoth = async (own: Piece[], rest: Piece[]): Promise<number> => {
+      others = rest;
+      const { results } = await giveFeedback(database, own, noon);
+      return results.filter(({ refusal }) => refusal === undefined).length;
+    };
+    assert.is(await giveBoth(authors("a", 15), authors("b", 15)), 5);
+    assert.is(await giveBoth(names("a", 30), names("b", 30)), 19);
+  }
+});
+
 test("workspaces that use the same key do not count as one record", async () => {
   const world = await createWorld({ maxBodyBytes: 100_000 });
   const other = await createTenant(world.admin, 100, "Other");
