@@ -4,6 +4,7 @@ import type { WorkspaceId } from "../src/common/ids.ts";
 import type { Session } from "../src/management/operation.ts";
 import { managementOf, verify } from "./actions.ts";
 import { openDatabase } from "../src/database/open.ts";
+import type { FeedbackCheck } from "../src/schema/feedback.ts";
 import type { LedgerBalance } from "../src/schema/ledger.ts";
 
 /** The ledgers that do not balance, each with its counts and what was expected. */
@@ -15,8 +16,10 @@ export const unbalanced = (ledgers: LedgerBalance[]): string[] =>
   );
 
 /** Holds what `verify` answers to be balanced, and gives the ledgers. */
-export function assertBalanced({ balanced, ledgers }: { balanced: boolean; ledgers: LedgerBalance[] }) {
-  assert.equal([balanced, unbalanced(ledgers)], [true, []]);
+export function assertBalanced(
+  { balanced, ledgers, feedback }: { balanced: boolean; ledgers: LedgerBalance[]; feedback?: FeedbackCheck },
+) {
+  assert.equal([balanced, unbalanced(ledgers), feedback?.rows ?? []], [true, [], []]);
   return ledgers;
 }
 

@@ -2,6 +2,7 @@
 import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { describeDamaged } from "../ledger/damaged-texts.ts";
+import { describeFeedbackCheck } from "../ledger/verify-feedback.ts";
 import { compareStats } from "../management/compare.ts";
 import { readCosts } from "../management/costs.ts";
 import {
@@ -24,7 +25,7 @@ import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
-import { format, stripControls } from "./format.ts";
+import { format, oneLine, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText, toRecordRow, toWorkspaceRow } from "./record-text.ts";
 import { comparisonText, statsText, workspaceStatsText } from "./stats-text.ts";
@@ -105,7 +106,7 @@ export const recordPresentations = [
   present(prune, repeatUntilDone(prune, "Pruned")),
   present(verify, {
     show(data, { terminal }) {
-      const { total, unbalanced, ledgers, audit, damaged } = data;
+      const { total, unbalanced, ledgers, feedback, audit, damaged } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
       // A service of an earlier version checks the entries alone.
       const { isIntact = true, triggers = [], differences = 0, rows = [] } = audit ?? {};
@@ -117,11 +118,16 @@ export const recordPresentations = [
       ].join(", ");
       const shown = { ...data, audit: audit && `${chain}, head ${audit.head || "-"}` };
       const text = () => format(rows.length === 0 ? shown : { ...shown, rows }, terminal.columns);
+      // Nor does it check feedback.
+      const { faults = 0 } = feedback ?? {};
+      const pieces = feedback === undefined ? "" : `. Feedback: ${oneLine(describeFeedbackCheck(feedback))}`;
       const log = chain === null ? "" : `. Audit log: ${chain}`;
       // Neither does it look for damaged texts.
       const texts = damaged?.total ? `. ${describeDamaged(damaged.rows, damaged.total)}` : "";
-      const failed = !data.balanced || !isIntact || triggers.length > 0 || differences > 0 || texts !== "";
-      return { data, text, note: `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${log}${texts}`, failed };
+      const failed = !data.balanced || !isIntact || triggers.length > 0 || differences > 0 || texts !== "" ||
+        faults > 0;
+      const note = `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${pieces}${log}${texts}`;
+      return { data, text, note, failed };
     },
   }),
 ];

@@ -2,8 +2,10 @@
 import type { Database } from "../database/database.ts";
 import { findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
+import { verifyFeedback } from "../ledger/verify-feedback.ts";
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
+import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -60,6 +62,7 @@ const Verification = named(
     total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
     unbalanced: described(v.count, "How many of them are out of balance"),
     ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
+    feedback: described(FeedbackCheck, "The feedback on the records"),
     audit: described(
       nullable(exactly({
         entries: described(v.count, "How many entries the audit log has"),
@@ -99,8 +102,8 @@ const maxDamaged = 100;
 export const verify = operation({
   id: "verify",
   summary:
-    "Verify the ledgers of a workspace, or all ledgers, the audit log and stored texts (a ledger is one workspace in " +
-    "one month). The command exits 1 if anything is wrong",
+    "Verify the ledgers and the feedback of a workspace, or of all, the audit log and stored texts (a ledger is one " +
+    "workspace in one month). The command exits 1 if anything is wrong",
   method: "GET",
   path: "/verify",
   role: "viewer",
@@ -118,6 +121,7 @@ export const verify = operation({
       ? await findDamagedTexts(management.database, reportOf("the texts"))
       : undefined;
     const all = await verifyLedger(management.database, workspaceId, reportOf("the calls"));
+    const feedback = await verifyFeedback(management.database, workspaceId, reportOf("the feedback"));
     const wrong = all.filter(({ balanced }) => !balanced);
     const right = all.filter(({ balanced }) => balanced);
     const shown = new Set([...wrong, ...right].slice(0, maxLedgers));
@@ -127,6 +131,7 @@ export const verify = operation({
       total: all.length,
       unbalanced: wrong.length,
       ledgers,
+      feedback,
       audit,
       damaged: damaged === undefined ? null : { total: damaged.length, rows: damaged.slice(0, maxDamaged) },
     };

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
+import { describeFeedbackCheck, verifyFeedback } from "../ledger/verify-feedback.ts";
 import type { DamagedText } from "../schema/ledger.ts";
 import { percent } from "../management/operation.ts";
 import { describeDatabase } from "../common/config.ts";
@@ -147,6 +148,12 @@ type Verified = Pick<Checked, "ledgers" | "damaged">;
 async function verify(database: Database, { report, say }: Terminal): Promise<Verified> {
   const damaged = await findDamagedTexts(database, (share) => report(`Read ${percent(share)} of the texts`)) ?? [];
   if (damaged.length > 0) say(`${describeDamaged(damaged)}\n`);
+  const feedback = await verifyFeedback(
+    database,
+    undefined,
+    (share) => report(`Verified ${percent(share)} of the feedback`),
+  );
+  if (feedback.faults > 0) say(`Feedback: ${describeFeedbackCheck(feedback)}\n`);
   const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
   const unbalanced = ledgers.filter(({ balanced }) => !balanced);
   const [first] = unbalanced;

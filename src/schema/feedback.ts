@@ -216,3 +216,41 @@ export const FeedbackStats = named(
   }),
 );
 export type FeedbackStats = Infer<typeof FeedbackStats>;
+
+/** Feedback that is not as it must be. */
+export const FeedbackFault = named(
+  "FeedbackFault",
+  exactly({
+    what: described(
+      oneOf(
+        ...["no_record", "no_workspace", "unknown_name", "other_kind", "history", "arrived"] as const,
+        ...["too_many_names", "too_many_authors"] as const,
+      ),
+      "`no_record`, `no_workspace`: it is about a record, or of a workspace, that is not there. `unknown_name`: its workspace " +
+        "has no such name. `other_kind`: its value is not of the kind of its name. `history`: its changes are not numbered " +
+        "without a gap. `arrived`: it waits for a record that has arrived. `too_many_names`, `too_many_authors`: a record has " +
+        "more than 50 names, or a name on it more than 20 authors",
+    ),
+    place: described(
+      text,
+      "The id of the record, `position` and its position in the log if that has no record's place, the SHA-256 of the " +
+        "idempotency key that it waits for, or the id of the workspace",
+    ),
+    name: nullable(text),
+    author: nullable(text),
+  }),
+);
+export type FeedbackFault = Infer<typeof FeedbackFault>;
+
+/** What a verification found of feedback. */
+export const FeedbackCheck = named(
+  "FeedbackCheck",
+  exactly({
+    pieces: described(count, "How many pieces of feedback are on records"),
+    earlier: described(count, "How many earlier ones were replaced or withdrawn"),
+    waiting: described(count, "How many wait for their records"),
+    faults: described(count, "How many are not as they must be"),
+    rows: described(listOf(FeedbackFault), "At most 100 of these"),
+  }),
+);
+export type FeedbackCheck = Infer<typeof FeedbackCheck>;

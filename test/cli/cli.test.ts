@@ -251,6 +251,20 @@ everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({
   database.close();
 });
 
+everywhere("verify counts feedback, and exits 1 if any is wrong, and shows it", async ({ cli, setUp }) => {
+  const { workspaceId } = await setUp();
+  const { openDatabase } = await import("../../src/database/open.ts");
+  const database = openDatabase(DATABASE_URL, "manage");
+  await database.write([{ sql: "insert into feedback values (90000, 'thumb', 'ann', 1, '', 'user', 1, 1)" }]);
+  const { code, said } = await cli(words`verify`);
+  assert.is(code, 1);
+  assert.match(said, "Feedback: 1 pieces, 0 earlier, 0 waiting, wrong: position 90000 thumb ann (no_record)");
+  assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
+  await database.write([{ sql: "delete from feedback" }]);
+  assert.match((await cli(words`verify`)).said, "Feedback: 0 pieces, 0 earlier, 0 waiting");
+  database.close();
+});
+
 everywhere("verify exits 1 if a row disagrees with the audit log, and shows it", async ({ cli, setUp }) => {
   const { deployId } = await setUp();
   const { openDatabase } = await import("../../src/database/open.ts");

@@ -783,6 +783,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       () => ({}),
       async (world) => {
         await damage(world);
+        await world.database.write([{ sql: "insert into feedback values (9000, 'thumb', '', 1, '', 'user', 1, 2)" }]);
         return {};
       },
       async ({ database, deployId }) => {

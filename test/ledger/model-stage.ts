@@ -261,7 +261,9 @@ export async function createStage() {
 
   /** Compares all that the service stores with the model. */
   async function compare(): Promise<void> {
-    const { audit: _audit, damaged: _damaged, ...ledgers } = taken(await world.manage("GET", "/verify"));
+    const { feedback: _feedback, audit: _audit, damaged: _damaged, ...ledgers } = taken(
+      await world.manage("GET", "/verify"),
+    );
     assert.equal(ledgers, balancedBooks(model.balances()));
     const left = model.entries().filter(({ isPruned }) => !isPruned).reverse();
     for (const { id, limit } of workspaces) {

@@ -106,8 +106,13 @@ const addCounts = ({ database }: World, prefix: string, count: number, isPruned:
 test("at most 1,000 ledgers are returned, unbalanced ones first, and all are counted", async () => {
   const world = await createWorld();
   const verify = async () => {
-    type Verification = { ledgers: { workspaceId: string; balanced: boolean }[]; audit: object; damaged: object };
-    const { ledgers, audit: _audit, damaged: _damaged, ...summary } = taken<Verification>(
+    type Verification = {
+      ledgers: { workspaceId: string; balanced: boolean }[];
+      feedback: object;
+      audit: object;
+      damaged: object;
+    };
+    const { ledgers, feedback: _feedback, audit: _audit, damaged: _damaged, ...summary } = taken<Verification>(
       await world.manage("GET", "/verify"),
     );
     return { ...summary, listed: ledgers.length, wrong: ledgers.filter(({ balanced }) => !balanced).length };

@@ -17,8 +17,14 @@ const seed = 20261115;
 const day = 1440 * minute;
 
 async function verify(world: World, query = "") {
-  type Verification = { balanced: boolean; ledgers: LedgerBalance[]; audit: object | null; damaged: object | null };
-  const { audit: _audit, damaged: _damaged, ...ledgers } = taken<Verification>(
+  type Verification = {
+    balanced: boolean;
+    ledgers: LedgerBalance[];
+    feedback: object;
+    audit: object | null;
+    damaged: object | null;
+  };
+  const { feedback: _feedback, audit: _audit, damaged: _damaged, ...ledgers } = taken<Verification>(
     await world.manage("GET", `/verify${query}`),
   );
   return ledgers;

@@ -1,0 +1,177 @@
+// Verifies feedback: that each piece is on a record of a workspace that knows its name, that the history of a piece is without
+// gaps, and that the bounds hold. It reads slices, as the ledger is verified.
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import { endOfTick } from "../database/yielding.ts";
+import type { FeedbackCheck, FeedbackFault } from "../schema/feedback.ts";
+import { idAt } from "./blocks.ts";
+import { feedbackLimits } from "./feedback.ts";
+import { keptChanges } from "./feedback-rows.ts";
+
+const sliceRows = 2_048;
+const maxFaults = 100; // that are named
+
+/**
+ * Counts and checks the feedback of one workspace, or of all. Only the check of all finds feedback that is of no workspace.
+ * `report` gets the progress, from 0 to 1.
+ */
+export async function verifyFeedback(
+  database: Database,
+  workspaceId: WorkspaceId | undefined,
+  report: (share: number) => void,
+  rows = sliceRows,
+): Promise<FeedbackCheck> {
+  const check: FeedbackCheck = { pieces: 0, earlier: 0, waiting: 0, faults: 0, rows: [] };
+  const only = workspaceId ?? null;
+  const [last] = await database.read({ sql: "select max(position) as position from feedback" });
+  const end = integerOrNull(last!, "position") ?? 0;
+  for (let after: number | null = Number.MIN_SAFE_INTEGER; after !== null;) {
+    const found: Row[] = await database.read({ sql: storedSql, args: { ...limits, only, after, rows } });
+    after = integerOrNull(addSlice(check, found), "end");
+    // libSQL frees the memory of a query only between two ticks.
+    await endOfTick();
+    report(after === null || after >= end ? 1 : Math.max(0, after / end));
+  }
+  for (let after = { workspace: only ?? "", key: "" }, isDone = false; !isDone;) {
+    const found = await database.read({ sql: waitingSql, args: { ...limits, only, ...after, rows } });
+    const slice = addSlice(check, found);
+    const workspace = textOrNull(slice, "end");
+    if (workspace === null) isDone = true;
+    else after = { workspace, key: text(slice, "end_key") };
+    await endOfTick();
+  }
+  return check;
+}
+
+/** Adds what was found in a slice, and returns the row that says where it ends. */
+function addSlice(check: FeedbackCheck, found: Row[]): Row {
+  const slice = found.find(({ what }) => what === "slice")!;
+  check.pieces += integer(slice, "pieces");
+  check.earlier += integer(slice, "earlier");
+  check.waiting += integer(slice, "waiting");
+  for (const row of found) {
+    if (row === slice) continue;
+    if (++check.faults > maxFaults) continue;
+    check.rows.push({
+      what: text<FeedbackFault["what"]>(row, "what"),
+      place: text(row, "place"),
+      name: textOrNull(row, "name"),
+      author: textOrNull(row, "author"),
+    });
+  }
+  return slice;
+}
+
+const maxNamed = 10;
+
+/** Says what was found, as the end of a sentence without a period. */
+export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }: FeedbackCheck): string {
+  const counts = `${pieces} pieces, ${earlier} earlier, ${waiting} waiting`;
+  if (faults === 0) return counts;
+  const named = rows.slice(0, maxNamed).map(({ what, place, name, author }) =>
+    [place, name, author].filter((part) => part !== null && part !== "").join(" ") + ` (${what})`
+  );
+  return `${counts}, wrong: ${named.join(", ")}${faults > named.length ? ` and ${faults - named.length} more` : ""}`;
+}
+
+const limits = { ...feedbackLimits, kept: keptChanges };
+
+/** Why the value of `q` is not one of its name (n), or null. */
+const nameFault = `case
+      when n.kind is null then 'unknown_name'
+      when case n.kind when 'label' then typeof(q.value) <> 'text' when 'boolean' then q.value not in (0, 1)
+        else typeof(q.value) not in ('integer', 'real') end then 'other_kind'
+    end`;
+
+const noCounts = "null as pieces, null as earlier, null as waiting, null as end, null as end_key";
+
+/** Where `piece` has more names or authors than may be. */
+const overBounds = (place: string): string => `
+  select 'too_many_names', ${place}, null, null, ${noCounts} from piece q group by ${place}
+  having count(distinct q.name) > :names
+  union all
+  select 'too_many_authors', ${place}, q.name, null, ${noCounts} from piece q group by ${place}, q.name
+  having count(*) > :authors`;
+
+const nthPosition = (table: string): string =>
+  `(select position from ${table} where position > :after order by position limit 1 offset :rows - 1)`;
+const inSlice = "q.position > :after and q.position <= (select end from slice)";
+
+// A slice ends at a position, so that all feedback on a record is in one. Feedback on a record that is not there is of the
+// workspace whose call is at its position, if there is one.
+const storedSql = `
+  with slice(end) as materialized (
+    select min(coalesce(${nthPosition("feedback")}, 1 << 62), coalesce(${nthPosition("earlier_feedback")}, 1 << 62))
+  ),
+  place as materialized (
+    select p.position, d.position is not null and c.operation = 'submit' as has_record, c.workspace_id,
+      coalesce(${idAt("diag", "p.position")}, 'position ' || p.position) as place
+    from (
+      select position from feedback q where ${inSlice} union select position from earlier_feedback q where ${inSlice}
+    ) p
+    left join diagnoses d on d.position = p.position
+    left join calls c on c.position = (select max(position) from calls where position <= p.position)
+      and p.position < c.position + c.count
+    left join commits m on m.position = (select max(position) from commits where position <= p.position)
+      and p.position < m.next_position
+    where :only is null or c.workspace_id = :only
+  ),
+  piece as materialized (
+    select q.*, p.place, p.workspace_id, p.has_record from place p cross join feedback q on q.position = p.position
+  ),
+  before as materialized (
+    select q.*, p.place, p.workspace_id, p.has_record from place p cross join earlier_feedback q on q.position = p.position
+  ),
+  history as materialized (
+    select position, place, name, author, min(change) as first, max(change) as last, count(*) as changes
+    from before group by position, name, author
+  ),
+  fault as (
+    select case when q.has_record is not 1 then 'no_record' else ${nameFault} end as what, q.place, q.name, q.author
+    from (
+      select place, workspace_id, has_record, name, author, value from piece
+      union all select place, workspace_id, has_record, name, author, value from before
+    ) q
+    left join feedback_names n on n.workspace_id = q.workspace_id and n.name = q.name
+    union
+    select 'history', q.place, q.name, q.author from piece q
+    left join history h on h.position = q.position and h.name = q.name and h.author = q.author
+    where q.change <> coalesce(h.last, 0) + 1
+    union
+    select 'history', place, name, author from history
+    where last - first + 1 <> changes or first > 1 and changes < :kept - 1
+  )
+  select 'slice' as what, null as place, null as name, null as author, (select count(*) from piece) as pieces,
+    (select count(*) from before) as earlier, 0 as waiting, nullif((select end from slice), 1 << 62) as end, null as end_key
+  union all
+  select *, ${noCounts} from fault where what is not null
+  union all ${overBounds("q.place")}`;
+
+const afterStart = "(q.workspace_id, q.key) > (:workspace, :key) and (:only is null or q.workspace_id = :only)";
+
+// A slice ends at an idempotency key, of which the place is the hash.
+const waitingSql = `
+  with slice(end, end_key) as materialized (
+    select workspace_id, key from waiting_feedback q where ${afterStart} order by workspace_id, key limit 1 offset :rows - 1
+  ),
+  piece as materialized (
+    select q.* from waiting_feedback q where ${afterStart}
+      and (not exists (select 1 from slice) or (q.workspace_id, q.key) <= (select end, end_key from slice))
+  ),
+  fault as (
+    select case
+        when q.workspace_id not in (select id from workspaces) then 'no_workspace'
+        when exists (select 1 from idempotency_keys k where k.workspace_id = q.workspace_id and k.key = q.key) then 'arrived'
+        else ${nameFault}
+      end as what, q.key as place, q.name, q.author
+    from piece q left join feedback_names n on n.workspace_id = q.workspace_id and n.name = q.name
+    union all
+    select 'no_workspace', workspace_id, name, null from feedback_names
+    where :only is null and :key = '' and workspace_id not in (select id from workspaces)
+  )
+  select 'slice' as what, null as place, null as name, null as author, 0 as pieces, 0 as earlier,
+    (select count(*) from piece) as waiting, (select end from slice) as end, (select end_key from slice) as end_key
+  union all
+  select *, ${noCounts} from fault where what is not null
+  union all ${overBounds("q.key")}`;
