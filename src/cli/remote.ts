@@ -54,7 +54,11 @@ export function connectTo(
 
 const findActor = (input: { actor?: unknown }) => input.actor;
 
-const exportFormats: Record<string, ExportFormat> = { "application/x-ndjson": "ndjson", "text/csv": "csv" };
+const exportFormats: Record<string, ExportFormat> = {
+  "application/x-ndjson": "ndjson",
+  "text/csv": "csv",
+  "application/jsonl": "promptfoo",
+};
 
 const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
 

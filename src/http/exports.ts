@@ -30,7 +30,9 @@ export function createExports(): Exports {
   return {
     send({ name, format, text }, headers, owner, ctx, context, ended = () => {}) {
       if (!running.take(owner, 1)) throw exportsOverloaded();
-      const disposition = `attachment; filename="${name}.${format}"`;
+      // promptfoo knows a file by its extension.
+      const extension = format === "promptfoo" ? "jsonl" : format;
+      const disposition = `attachment; filename="${name}.${extension}"`;
       return streamed(logStreamErrors(text, ctx, context), { ...headers, "Content-Disposition": disposition }, () => {
         running.giveBack(owner, 1);
         ended();

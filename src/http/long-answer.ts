@@ -64,4 +64,5 @@ async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerato
 const mediaTypes: Record<ExportFormat, string> = {
   ndjson: "application/x-ndjson",
   csv: "text/csv; charset=utf-8; header=present",
+  promptfoo: "application/jsonl",
 };

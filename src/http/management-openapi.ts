@@ -122,12 +122,12 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
 function successesOf({ id, method, input, output, locate }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
-  const { "text/csv": csv, ...lines } = exported;
+  const { "application/x-ndjson": lines } = exported;
   const content = type !== "string"
     ? json(refer(output))
     : "format" in input.schema
-    ? { ...lines, "text/csv": csv }
-    : lines;
+    ? exported
+    : { "application/x-ndjson": lines };
   const made = answer("Created", ["Location", ...headers], content);
   if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
   const done = method === "GET" ? "Found" : "Done";
@@ -138,4 +138,5 @@ function successesOf({ id, method, input, output, locate }: AnyOperation): Part 
 const exported = {
   "application/x-ndjson": { schema: { type: "string", description: "One JSON document per line" } },
   "text/csv": { schema: { type: "string", description: "A header line, and one line per record" } },
+  "application/jsonl": { schema: { type: "string", description: "One test case of promptfoo per line" } },
 };

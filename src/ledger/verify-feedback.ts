@@ -23,18 +23,18 @@ export async function verifyFeedback(
   rows = sliceRows,
 ): Promise<FeedbackCheck> {
   const check: FeedbackCheck = { pieces: 0, earlier: 0, waiting: 0, faults: 0, rows: [] };
-  const only = workspaceId ?? null;
+  const only = workspaceId ?? null, bounds = { only, names, authors, rows };
   const [last] = await database.read({ sql: "select max(position) as position from feedback" });
   const end = integerOrNull(last!, "position") ?? 0;
   for (let after: number | null = Number.MIN_SAFE_INTEGER; after !== null;) {
-    const found: Row[] = await database.read({ sql: storedSql, args: { ...limits, only, after, rows } });
+    const found: Row[] = await database.read({ sql: storedSql, args: { ...bounds, kept: keptChanges, after } });
     after = integerOrNull(addSlice(check, found), "end");
     // libSQL frees the memory of a query only between two ticks.
     await endOfTick();
     report(after === null || after >= end ? 1 : Math.max(0, after / end));
   }
   for (let after = { workspace: only ?? "", key: "" }, isDone = false; !isDone;) {
-    const found = await database.read({ sql: waitingSql, args: { ...limits, only, ...after, rows } });
+    const found = await database.read({ sql: waitingSql, args: { ...bounds, ...after } });
     const slice = addSlice(check, found);
     const workspace = textOrNull(slice, "end");
     if (workspace === null) isDone = true;
@@ -75,7 +75,7 @@ export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }
   return `${counts}, wrong: ${named.join(", ")}${faults > named.length ? ` and ${faults - named.length} more` : ""}`;
 }
 
-const limits = { ...feedbackLimits, kept: keptChanges };
+const { names, authors } = feedbackLimits;
 
 /** Why the value of `q` is not one of its name (n), or null. */
 const nameFault = `case

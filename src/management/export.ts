@@ -1,10 +1,10 @@
-// Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180).
+// Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180), or as in promptfoo.ts.
 import { stringify } from "../common/json-text.ts";
 import type { Feedback, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { predicate } from "../schema/struct.ts";
 
-export const exportFormats = ["ndjson", "csv"] as const;
+export const exportFormats = ["ndjson", "csv", "promptfoo"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 /** An export. `name` is the name for a file of it, without an extension. The text comes in parts, one per page. */
 export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
@@ -42,7 +42,7 @@ const columns = [...own, "input", "output", ...given, "content", "other", ...add
  * columns behind it what it says under each name.
  */
 function toCsvLine({ feedback, ...diagnosis }: Diagnosis, names: string[]): string {
-  const { input, output, ...more } = JSON.parse(stringify(diagnosis.content)) as Record<string, unknown>;
+  const { input, output, ...more } = readTexts(diagnosis.content);
   const other = Object.entries(diagnosis).filter(([name]) => ![...own, ...given, ...added, "content"].includes(name));
   const cells = [
     ...own.map((name) => name === "createdAt" ? toIsoTime(diagnosis.createdAt) : diagnosis[name]),
@@ -57,7 +57,12 @@ function toCsvLine({ feedback, ...diagnosis }: Diagnosis, names: string[]): stri
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-function toFeedbackCells(feedback: Diagnosis[string] | undefined, names: string[]): unknown[] {
+/** The content of a record: its texts, and whatever else there is. */
+export const readTexts = (content: Diagnosis[string] | undefined) =>
+  JSON.parse(stringify(content)) as { input?: string; output?: string; [member: string]: unknown };
+
+/** All of the feedback on a record, and what it says under each name. */
+export function toFeedbackCells(feedback: Diagnosis[string] | undefined, names: string[]): unknown[] {
   const pieces: Feedback[] = feedback === undefined ? [] : JSON.parse(stringify(feedback));
   return [feedback ?? null, ...names.map((wanted) => together(pieces.filter(({ name }) => name === wanted)))];
 }
@@ -71,7 +76,7 @@ function together(pieces: Feedback[]): FeedbackValue | null {
 }
 
 /** A time outside the range of dates stays a number. */
-const toIsoTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at;
+export const toIsoTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at;
 
 // Spreadsheets run a text that begins with one of these characters as a formula, unless a quote precedes it. A text that
 // has the quote already gets another one, so that removing one quote restores every text.

@@ -16,6 +16,7 @@ import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { exportFormats, ExportText, toCsv, toLines } from "./export.ts";
 import type { Export } from "./export.ts";
+import { toPromptfoo } from "./promptfoo.ts";
 import type { Change } from "./commit.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { listSealed } from "./cursors.ts";
@@ -114,16 +115,16 @@ const exportInput = {
     described(
       oneOf(...exportFormats),
       "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
-        "each name of feedback",
+        "each name of feedback, or test cases of promptfoo, one per line, with input, output and feedback",
       { default: "ndjson" },
     ),
   ),
 };
-const exportOptions = "[--order newest|oldest] [--format ndjson|csv] [--out FILE] [--force]";
+const exportOptions = "[--order newest|oldest] [--format ndjson|csv|promptfoo] [--out FILE] [--force]";
 
 export const exportWorkspaceDiagnoses = operation({
   id: "exportWorkspaceDiagnoses",
-  summary: "Export the records of a workspace in order of time, as one JSON document per line or as CSV",
+  summary: "Export the records of a workspace in order of time, as JSON lines, CSV or test cases",
   method: "GET",
   path: "/workspaces/{workspaceId}/diagnoses/export",
   role: "viewer",
@@ -138,7 +139,7 @@ export const exportWorkspaceDiagnoses = operation({
 
 export const exportDiagnoses = operation({
   id: "exportDiagnoses",
-  summary: "Export a deployment's records in order of time, as one JSON document per line or as CSV",
+  summary: "Export a deployment's records in order of time, as JSON lines, CSV or test cases",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
   role: "viewer",
@@ -160,7 +161,8 @@ async function exportRecords(
   const pages = pagesOf(management, matching, order);
   if (format === "ndjson") return { name: "records", format, text: toLines(pages) };
   const names = await readFeedbackNames(management, scope.workspace.id);
-  return { name: "records", format, text: toCsv(pages, names.map(({ name }) => name)) };
+  const write = format === "csv" ? toCsv : toPromptfoo;
+  return { name: "records", format, text: write(pages, names.map(({ name }) => name)) };
 }
 
 export const getDiagnosis = operation({

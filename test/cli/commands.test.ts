@@ -402,6 +402,10 @@ everywhere("exports records as lines of JSON or as CSV, to stdout or a file", as
   const csv = await textOf(`${deployId}.csv`);
   assert.ok(csv.startsWith("id,createdAt,") && csv.includes(',"say ""hi""\r\nthere",'), csv);
   assert.is((await cli([...command, "--format", "csv"])).out, csv);
+  const cases = await cli([...command, "--format", "promptfoo"]);
+  assert.equal(cases.out.trimEnd().split("\n").map((line) => JSON.parse(line).vars.reference), outputs);
+  const tests = await cli([...command, "--format", "promptfoo", "--out", `${folder}/${deployId}.jsonl`, "--json"]);
+  assert.equal(tests.json, { file: `${folder}/${deployId}.jsonl`, format: "promptfoo", records: 3 });
   const none = await cli([...command, "--session", "none"]);
   assert.equal([none.out, none.said], ["", "Exported 0 records\n"]);
 });

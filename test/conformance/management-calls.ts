@@ -48,7 +48,7 @@ const goodMembers: Record<string, string[]> = {
   status: ["1", "-1", `"${most},-${most}"`],
   sessionId: ['"session-1"', '"none"'],
   text: ['"hello"', '"%_\\\\"'],
-  format: ['"csv"', '"ndjson"'],
+  format: ['"csv"', '"ndjson"', '"promptfoo"'],
   operation: ['"read"'],
   month: ['"2026-11"'],
 };

@@ -76,7 +76,7 @@ test("the headers of one answer appear in no other, of this service or another",
   const other = await createWorld();
   const paths = ["/healthz", "/openapi.json", "/v1/nowhere", "/admin/v1/workspaces", "/admin/v1/nowhere"];
   for (const { deployId } of [world, other]) {
-    for (const format of ["ndjson", "csv"]) {
+    for (const format of ["ndjson", "csv", "promptfoo"]) {
       paths.push(`/admin/v1/deployments/${deployId}/diagnoses/export?format=${format}`);
     }
   }

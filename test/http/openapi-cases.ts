@@ -604,7 +604,11 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
   },
   exportWorkspaceDiagnoses: {
-    200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { format: "csv", deployId: world.deployId } })],
+    200: [
+      ofWorkspace,
+      (world) => ({ ...ofWorkspace(world), query: { format: "csv", deployId: world.deployId } }),
+      (world) => ({ ...ofWorkspace(world), query: { format: "promptfoo" } }),
+    ],
     409: [withoutFailures],
   },
   exportDiagnoses: {

@@ -105,7 +105,7 @@ test("operations with a queue are described with 503, and answer it", async () =
 
 const numbers = [0, -0, 1, -1, 1.5, 1000, 1001, 1e300, 86_399_999, 86_400_000, 316_224_000_000, 316_224_000_001];
 const controls = ["\0", "\n", "\x7f", "\x85", "\u2028"].flatMap((control) => [control, `a${control}`]);
-const words = ["", " ", "a", "A_1", "a-1", "0", "-1", "read", "submit", "ndjson", "csv", "\ud800"];
+const words = ["", " ", "a", "A_1", "a-1", "0", "-1", "read", "submit", "ndjson", "csv", "promptfoo", "\ud800"];
 const lengths = [16, 17, 64, 65, 128, 129, 200, 201, 2000, 2001];
 const parts = ["", [], [{}], [1], null, 1].map((content) => [{ role: "user", content, more: 1 }]);
 

@@ -12,7 +12,7 @@ import { adminToken, counting, createWorld, goodBody, noon, openMemory } from ".
 import type { World } from "../helpers.ts";
 import { readCsv } from "./csv.ts";
 import { sessions, texts } from "./filled-log.ts";
-import { readAll, refused, taken } from "./management.ts";
+import { readAll, refused, taken, toLines } from "./management.ts";
 
 const test = suite("exports of records");
 
@@ -236,6 +236,79 @@ test("CSV has a column for each name of feedback: its value, or of several autho
   assert.equal(cellsOf(ids[1]!).slice(-3), ["0.15", "0.5", '\'=kind, "very"; curt']);
   assert.equal(JSON.parse(cellsOf(ids[1]!).at(-4)!).length, 7);
   for (const [nth, row] of before.slice(1).entries()) assert.equal(rows[nth]!.slice(0, -4), row);
+});
+
+type TestCase = { vars: Record<string, unknown>; metadata: Record<string, unknown> };
+
+const exportTests = async (world: World, query = ""): Promise<TestCase[]> => {
+  const { text, headers } = await world.manage("GET", `${pathOf(world)}/export?format=promptfoo&order=oldest${query}`);
+  assert.is(headers.get("Content-Type"), "application/jsonl");
+  return toLines<TestCase>(text);
+};
+
+test("records are test cases of promptfoo, with their feedback", async () => {
+  const world = await createWorld();
+  const plain = await record(world, { sessionId: "s", status: 1, content: { input: "Hi", output: "Hello" } });
+  const asked = await record(world, { ...goodBody, content: { input: '{"shop":"Acme","n":3,"list":[1],"a b":1}' } });
+  const feedback = [
+    { record: plain, name: "thumb", value: true, author: "ann", comment: "{{good}}" },
+    { record: plain, name: "thumb", value: false, author: "bob" },
+    { record: asked, name: "tone", value: "kind" },
+  ];
+  taken(await world.send("/v1/feedback", { method: "POST", body: JSON.stringify({ feedback }) }));
+  const common = { deployment: "greeting@production", promptVersion: 1, createdAt: new Date(noon).toISOString() };
+  const given = { source: "user", givenAt: noon };
+  assert.equal(await exportTests(world), [
+    {
+      vars: { input: "Hi", reference: "Hello" },
+      metadata: {
+        ...{ record: plain, ...common, sessionId: "s", status: 1, input: "Hi", output: "Hello" },
+        feedback: [
+          { name: "thumb", value: true, comment: "{{good}}", author: "ann", ...given },
+          { name: "thumb", value: false, comment: "", author: "bob", ...given },
+        ],
+        "feedback.thumb": 0.5,
+      },
+    },
+    {
+      vars: { shop: "Acme", n: 3, input: '{"shop":"Acme","n":3,"list":[1],"a b":1}' },
+      metadata: {
+        ...{ record: asked, ...common, sessionId: goodBody.sessionId, status: goodBody.status },
+        ...{ input: '{"shop":"Acme","n":3,"list":[1],"a b":1}' },
+        feedback: [{ name: "tone", value: "kind", comment: "", author: "", ...given }],
+        "feedback.tone": "kind",
+      },
+    },
+  ]);
+  assert.equal((await exportTests(world, "&feedback=thumb%3Dtrue")).map(({ metadata }) => metadata.record), [plain]);
+});
+
+test("a test case has every text exactly, and promptfoo runs none of them", async () => {
+  const world = await createWorld();
+  const check = fc.asyncProperty(anyRecord, async (body) => {
+    const id = await record(world, body);
+    const { vars, metadata } = (await exportTests(world)).find(({ metadata }) => metadata.record === id)!;
+    const { input, output } = body.content as Record<string, string>;
+    assert.equal([metadata.input, metadata.output, metadata.sessionId], [input, output, body.sessionId]);
+    assert.equal([vars.input, vars.reference].map((text) => (text as string | undefined)?.replaceAll("\u2060", "")), [
+      ...[input, output].map((text) => text?.replaceAll("\u2060", "")),
+    ]);
+  });
+  await fc.assert(check, { seed, numRuns: 60 });
+  const hostile = [
+    "{{ env.KEY }}",
+    "{% for x in y %}",
+    "{{{#",
+    "file://run.js",
+    "package:x:y",
+    '{"a":"file://run.py"}',
+  ];
+  for (const input of hostile) await record(world, { ...goodBody, content: { input, output: input } });
+  const found = (await exportTests(world)).slice(-hostile.length);
+  assert.equal(found.map(({ metadata }) => metadata.input), hostile);
+  for (const value of found.flatMap(({ vars }) => Object.values(vars))) {
+    assert.not.match(value as string, /\{[{%#]|^(file|package):/);
+  }
 });
 
 test.run();

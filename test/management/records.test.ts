@@ -352,7 +352,7 @@ test("an export has the filters of a list", async () => {
   refused(
     await log.world.manage("GET", `${pathOf({ deployId })}/export?format=xml`),
     400,
-    "Field format must be one of ndjson, csv",
+    "Field format must be one of ndjson, csv, promptfoo",
   );
   const limit = await log.world.manage("GET", `${pathOf({ deployId })}/export?limit=1`);
   assert.is(limit.status, 400);
