@@ -11,7 +11,7 @@ import {
   FeedbackResults,
   recordReference,
 } from "../schema/feedback.ts";
-import { CodedError } from "../schema/serving.ts";
+import { CodedError, MaybeCodedError } from "../schema/serving.ts";
 import { described, optional, refer } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
 import { answer, describeRefusals, json, parameter, securedBy } from "./openapi-components.ts";
@@ -61,6 +61,7 @@ const refused = {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.overloaded()],
     headers: ["Retry-After"],
+    struct: MaybeCodedError,
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
@@ -126,6 +127,6 @@ const methods: Described[] = [
 export const describeFeedback = (): FaceDescription => ({
   tags: { Feedback: "What people and programs thought of records. It uses no quota." },
   methods,
-  structs: [FeedbackRequest, FeedbackAnswer, FeedbackBatch, FeedbackItem, FeedbackResults, CodedError],
+  structs: [FeedbackRequest, FeedbackAnswer, FeedbackBatch, FeedbackItem, FeedbackResults, CodedError, MaybeCodedError],
   responses,
 });

@@ -123,6 +123,15 @@ export const CodedError = named(
   exactly({ error, code: described(v.text, "Why, for programs, such as deployment_not_found") }),
 );
 
+/** What is answered where a face may not have been reached. */
+export const MaybeCodedError = named(
+  "MaybeCodedError",
+  exactly({
+    error,
+    code: optional(described(v.text, "Why, for programs. Absent if the service is stopping or overloaded")),
+  }),
+);
+
 export const RateLimitErrorResponse = named(
   "RateLimitErrorResponse",
   exactly({

@@ -19,7 +19,10 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
     read: (statement) => state.intercept?.() ?? memory.read(statement),
     write: (statements) => state.intercept?.() ?? memory.write(statements),
   };
-  const database = classifyErrors(failing, (error) => isBusy(error) ? "retryable" : undefined);
+  const database = classifyErrors(
+    failing,
+    (error) => isBusy(error) ? "retryable" : (error as Error).message === "away" ? "unavailable" : undefined,
+  );
   const world = await createWorld({ database, servesMetrics: true, ...options });
   const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
   const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };

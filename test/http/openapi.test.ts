@@ -103,6 +103,27 @@ test("operations with a queue are described with 503, and answer it", async () =
   await Promise.all(waiting);
 });
 
+test("feedback answers 503 as described, whatever the reason", async () => {
+  const ofFeedback = contract.operations.filter(({ path }) => path.startsWith("/v1/") && path.includes("feedback"));
+  const sendAll = async (world: Opened) => {
+    for (const operation of ofFeedback) {
+      await send(operation, await Object.values(cases[operation.operationId]!)[0]![0]!(world), 503, world);
+    }
+  };
+  assert.is(ofFeedback.length, 3);
+  const world = await openWorld();
+  world.state.intercept = () => Promise.reject(new Error("away"));
+  await sendAll(world);
+  delete world.state.intercept;
+  for (const operation of ofFeedback) {
+    await send(operation, await Object.values(cases[operation.operationId]!)[0]![0]!(world), 200, world);
+  }
+  const stopping = await openWorld();
+  await stopping.close();
+  await sendAll(stopping);
+  assert.equal(ofFeedback.flatMap((operation) => contract.unseen(operation)).filter((m) => m.includes(" 503 ")), []);
+});
+
 const numbers = [0, -0, 1, -1, 1.5, 1000, 1001, 1e300, 86_399_999, 86_400_000, 316_224_000_000, 316_224_000_001];
 const controls = ["\0", "\n", "\x7f", "\x85", "\u2028"].flatMap((control) => [control, `a${control}`]);
 const words = ["", " ", "a", "A_1", "a-1", "0", "-1", "read", "submit", "ndjson", "csv", "promptfoo", "\ud800"];
