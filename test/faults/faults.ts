@@ -13,6 +13,7 @@ import { dailyUse } from "./daily-use.ts";
 import { failingCheckpoints } from "./failing-checkpoint.ts";
 import { failingDisk } from "./failing-disk.ts";
 import { failingStart } from "./failing-start.ts";
+import { feedbackOnFile, feedbackOnServer } from "./feedback.ts";
 import { inFolder, patientSettings, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
@@ -237,6 +238,8 @@ export const faults: Record<string, Fault> = {
   "kill -9 in the middle of batches": killedInBatches,
   "kill -9 under a client's queue": clientQueue,
   "odd answers to a client's queue": oddAnswers,
+  "kill -9 under ten senders of feedback": feedbackOnFile,
+  "kill -9 under ten senders of feedback, on a server": feedbackOnServer,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,
