@@ -21,6 +21,7 @@ const scenarios = [
   "looking",
   "console",
   "insight",
+  "feedback",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -35,7 +36,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records`, `deletion`, `looking`, `console` and `insight` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion`, `looking`, `console`, `insight` and `feedback` use the last. */
   sizes: number[];
   json: boolean;
 };

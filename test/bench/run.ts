@@ -6,6 +6,7 @@ import { client } from "./client.ts";
 import { consolePages } from "./console.ts";
 import { deletion } from "./deletion.ts";
 import { embedded } from "./embedded.ts";
+import { feedback } from "./feedback.ts";
 import { flood } from "./flood.ts";
 import { growth } from "./growth.ts";
 import { insight } from "./insight.ts";
@@ -41,6 +42,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   looking,
   console: consolePages,
   insight,
+  feedback,
 };
 
 function fail(code: number, error: unknown): never {

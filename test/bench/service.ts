@@ -1,5 +1,6 @@
 // The service as src/runtime/boot.ts starts it, with two additions. It counts its round trips to the database, and prints them
-// as a line of JSON on SIGUSR2. GROUP_OF in the environment is the number of requests that may share a transaction.
+// as a line of JSON on SIGUSR2. GROUP_OF in the environment is the number of requests that may share a transaction, and
+// FEEDBACK adds the face of feedback, without a bound.
 import { serveContext } from "../helpers.ts";
 import process from "node:process";
 import { readConfig } from "../../src/common/config.ts";
@@ -8,6 +9,7 @@ import { openConfigured } from "../../src/runtime/open-configured.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
 import { consolePages } from "../../src/console.ts";
+import { feedback } from "../../src/http/feedback.ts";
 import { management } from "../../src/http/management.ts";
 import { around } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -24,12 +26,15 @@ const counted = around(database, (operation) => {
   return operation();
 });
 
-const { GROUP_OF } = process.env;
+const { GROUP_OF, FEEDBACK } = process.env;
 const output = openLogOutput((count) => log.warn("Dropped log lines", { count }));
 const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 const limits = GROUP_OF === undefined ? {} : { items: Number(GROUP_OF) };
 const { adminToken } = config;
-const faces = adminToken === undefined ? [] : [management({ adminToken }), consolePages()];
+const faces = [
+  ...adminToken === undefined ? [] : [management({ adminToken }), consolePages()],
+  ...FEEDBACK === undefined ? [] : [feedback({ ratePerMinute: 1_000_000_000 })],
+];
 const { context, fetch } = serveContext(counted, { clock, log, faces }, limits);
 const server = await listen(fetch, config, () => {});
 
