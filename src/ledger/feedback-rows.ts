@@ -12,7 +12,7 @@ import { jsonTable } from "./statements.ts";
 /**
  * What to write. `change` is its number, and `seen` that of the piece it replaces, or 0. A change at no position is of
  * feedback that waits for its record. Without `given` it withdraws. `names` and `authors` are how many the record had when the
- * change was decided.
+ * change was decided, and `isNewName` whether the workspace did not have the name.
  */
 export type Change = {
   workspaceId: WorkspaceId;
@@ -25,6 +25,7 @@ export type Change = {
   seen: number;
   names: number;
   authors: number;
+  isNewName: boolean;
   given: { value: StoredValue; kind: FeedbackKind; comment: string; source: FeedbackSource } | undefined;
 };
 
@@ -56,19 +57,27 @@ const isWithin = (table: string, isOfRecord: string): string =>
 export const keptChanges = 100;
 
 /**
- * A piece that another process has changed since it was read stays as it is. One whose record or workspace was deleted is not
- * stored.
+ * Statements, and the changes that each is for. A piece that another process has changed since it was read stays as it is. One
+ * whose record or workspace was deleted is not stored.
  */
-const writes = [
-  `${withWanted}
+const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
+  {
+    isFor: ({ given, isNewName }) => given !== undefined && isNewName,
+    sql: `${withWanted}
     insert into feedback_names (workspace_id, name, kind, is_declared)
     select s.id, w.name, w.kind, 0 from wanted w cross join workspaces s on s.id = w.workspace_id
     where not w.withdraws and s.id not in (select id from deleted_workspaces) on conflict do nothing`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, seen }) => position !== null && seen > 0,
+    sql: `${withWanted}
     insert into earlier_feedback (position, name, author, change, value, comment, source, given_at, ended_at)
     select f.position, f.name, f.author, f.change, f.value, f.comment, f.source, f.given_at, :now
     from wanted w cross join feedback f on ${isReplaced} where w.withdraws or ${isSettled}`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, given }) => position !== null && given !== undefined,
+    sql: `${withWanted}
     insert into feedback (position, name, author, value, comment, source, given_at, change)
     select w.position, w.name, w.author, w.value, w.comment, w.source, :now, w.change
     from wanted w cross join diagnoses d on d.position = w.position
@@ -77,21 +86,33 @@ const writes = [
       and ${isWithin("feedback", "f.position = w.position")}
     on conflict do update set value = excluded.value, comment = excluded.comment, source = excluded.source,
       given_at = excluded.given_at, change = excluded.change`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, given }) => position !== null && given === undefined,
+    sql: `${withWanted}
     delete from feedback where (position, name, author) in (
       select f.position, f.name, f.author from wanted w cross join feedback f on ${isReplaced} where w.withdraws
     )`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, change }) => position !== null && change > keptChanges,
+    sql: `${withWanted}
     delete from earlier_feedback where (position, name, author, change) in (
       select f.position, f.name, f.author, f.change
       from wanted w cross join earlier_feedback f on ${isOfPiece} and f.change <= w.change - ${keptChanges}
     )`,
+  },
   // Storing a record takes what waits for it only if its key is new. An expired one may not have been removed yet.
-  `${withWanted}
+  {
+    isFor: ({ position, given }) => position === null && given !== undefined,
+    sql: `${withWanted}
     delete from idempotency_keys where created_at < :validSince and (workspace_id, key) in (
       select workspace_id, record_key from wanted where position is null and not withdraws
     )`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, given }) => position === null && given !== undefined,
+    sql: `${withWanted}
     insert into waiting_feedback (workspace_id, key, name, author, deployment_id, value, comment, source, given_at)
     select w.workspace_id, w.record_key, w.name, w.author, w.only_deployment, w.value, w.comment, w.source, :now
     from wanted w
@@ -99,10 +120,14 @@ const writes = [
       and ${isWithin("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.record_key")}
     on conflict do update set deployment_id = excluded.deployment_id, value = excluded.value,
       comment = excluded.comment, source = excluded.source, given_at = excluded.given_at`,
-  `${withWanted}
+  },
+  {
+    isFor: ({ position, given }) => position === null && given === undefined,
+    sql: `${withWanted}
     delete from waiting_feedback where (workspace_id, key, name, author) in (
       select workspace_id, record_key, name, author from wanted where position is null and withdraws
     )`,
+  },
 ];
 
 /** The changes that did not take effect. One of a lost reply did. */
@@ -139,7 +164,8 @@ export async function writeChanges(
   if (changes.length === 0) return { overtaken: [], expired: 0 };
   const validSince = now - keyLifetime;
   const args = { changes: toSqlJson(changes.map(toWanted)), now, validSince };
-  const statements = [...writes, findOvertaken].map((sql) => withArgs(sql, args));
+  const needed = writes.filter(({ isFor }) => changes.some(isFor)).map(({ sql }) => sql);
+  const statements = [...needed, findOvertaken].map((sql) => withArgs(sql, args));
   const results = await database.write([{ sql: deleteExpired, args: { validSince } }, ...statements]);
   return { overtaken: results.at(-1)!.map((row) => integer(row, "ordinal")), expired: results[0]!.length };
 }

@@ -75,8 +75,8 @@ export async function giveFeedback(
       results[index] = result;
       if (change === undefined) continue;
       added.add(state, piece, change);
-      const { names, authors } = state;
-      changed.push({ index, change: { ...change, names, authors } });
+      const { names, authors, rule } = state;
+      changed.push({ index, change: { ...change, names, authors, isNewName: rule === undefined } });
     }
     const written = await writeChanges(database, changed.map(({ change }) => change), now);
     attempts += Number(written.overtaken.length > 0);
@@ -123,7 +123,7 @@ function decide(
   piece: Piece,
   state: State,
   now: number,
-): { result: FeedbackResult; change?: Omit<Change, "names" | "authors"> } {
+): { result: FeedbackResult; change?: Omit<Change, "names" | "authors" | "isNewName"> } {
   const { name, author, value, comment, source } = piece;
   const { workspaceId, position, current, rule, recordId, deployId, onlyDeployId } = state;
   const refusal = refusalOf(piece, state);
