@@ -33,6 +33,7 @@ import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations } from "./records.ts";
+import { reviewPresentations } from "./reviews.ts";
 import { sessionPresentations } from "./sessions.ts";
 
 // Only the commands that start a service load it and its console, which take 12 MB.
@@ -162,6 +163,7 @@ const operationCommands = commandsOf(operations, [
   ...recordPresentations,
   ...sessionPresentations,
   ...feedbackPresentations,
+  ...reviewPresentations,
   ...pricePresentations,
   ...auditPresentations,
 ]);

@@ -10,9 +10,8 @@ import { widthOf, wrap } from "./table.ts";
 
 const defaultWidth = 80; // columns
 
-const more =
-  "NOUN --help explains the commands of a noun, NOUN VERB --help one of them. Commands work on the database in " +
-  "DATABASE_URL (default: file:promptledger.db), or with --server URL on a service.";
+const more = "NOUN --help explains the commands of a noun, NOUN VERB --help one. They work on DATABASE_URL (default: " +
+  "file:promptledger.db), or with --server URL on a service.";
 
 const roleNote = `In parentheses: the role that a token needs on a service, or a later one of ${roles.join(", ")}.`;
 

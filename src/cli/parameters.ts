@@ -142,6 +142,7 @@ const membersOf: Record<string, string[]> = {
   REF: ["id"],
   WORKSPACE: ["id"],
   SESSION: ["sessionId"],
+  RECORD: ["recordId"],
 };
 
 /** `read-only` → `readOnly`. */

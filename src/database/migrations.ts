@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "024-create-feedback";
+export const latestMigration = "025-create-reviews";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -22,6 +22,8 @@ export const triggers: Readonly<Record<string, string>> = {
   on conflict do nothing; delete from waiting_feedback where workspace_id = new.workspace_id and key = new.key; end`,
   diagnoses_drop_feedback: `diagnoses_drop_feedback after delete on diagnoses begin
   delete from feedback where position = old.position; delete from earlier_feedback where position = old.position; end`,
+  diagnoses_leave_reviews: `diagnoses_leave_reviews after delete on diagnoses begin
+  delete from review_records where position = old.position; end`,
 };
 
 /** All migrations, in order. */
@@ -846,6 +848,55 @@ create trigger idempotency_keys_take_feedback after insert on idempotency_keys b
 -- Feedback goes with its record, whatever removes that.
 create trigger diagnoses_drop_feedback after delete on diagnoses begin
   delete from feedback where position = old.position; delete from earlier_feedback where position = old.position; end;
+`,
+  },
+  {
+    name: "025-create-reviews",
+    checksum: "26731c47e3ae97aabfdb71fa536b94acb0f528779895f26106abd8b5380cd4fd",
+    sql: `-- Reviews: records that people judge one after the other. A review has the records that its filter found when it was made.
+
+create table reviews (
+  id text primary key,
+  workspace_id text not null,
+  title text not null,
+  -- A JSON object with the filter as it was given.
+  filter text not null,
+  sequence text not null check (sequence in ('newest', 'random')),
+  -- What a random sequence follows from. Null for another one.
+  seed integer,
+  -- A JSON array of the names under which to give feedback. It is empty if reviewers decide that.
+  names text not null,
+  -- How many records it was made with.
+  records integer not null check (records >= 0),
+  created_at integer not null,
+  created_by text not null
+) strict, without rowid;
+
+create index reviews_by_workspace on reviews (workspace_id, id);
+
+create table review_records (
+  review_id text not null,
+  ordinal integer not null,
+  -- That of the record in the log.
+  position integer not null,
+  state text not null check (state in ('open', 'done', 'skipped')),
+  -- Who has taken it last, and the id of their token, if they have one. Null if nobody has it.
+  reviewer text,
+  token_id text,
+  -- Until then no other reviewer gets it.
+  leased_until integer,
+  finished_at integer,
+  primary key (review_id, ordinal)
+) strict, without rowid;
+
+-- Counts the records of a review, and finds the next one.
+create index review_records_by_state on review_records (review_id, state, ordinal, leased_until, reviewer);
+
+create unique index review_records_by_position on review_records (position, review_id);
+
+-- A record leaves its reviews, whatever removes it.
+create trigger diagnoses_leave_reviews after delete on diagnoses begin
+  delete from review_records where position = old.position; end;
 `,
   },
 ];

@@ -67,20 +67,25 @@ export type FeedbackCondition = {
   number: number | undefined;
 };
 
-/** Which feedback records must have, all of it, and which they must lack: that under a name, or any. */
+/**
+ * Which feedback records must have, all of it, and which they must lack: that under a name, or any, and all of an author, whose
+ * name must be read.
+ */
 export type FeedbackFilter = {
   feedback?: FeedbackCondition[] | undefined;
   withoutFeedback?: string | undefined;
+  withoutAuthor?: string | undefined;
 };
 
 export const anyName = "*";
 
 /** Makes a test of the feedback on a record. Any piece of a name may fulfil a condition. */
 export function matchesFeedback(
-  { feedback: conditions = [], withoutFeedback }: FeedbackFilter,
+  { feedback: conditions = [], withoutFeedback, withoutAuthor }: FeedbackFilter,
 ): ((pieces: readonly SlicePiece[]) => boolean) | undefined {
-  if (conditions.length === 0 && withoutFeedback === undefined) return undefined;
-  const isUnwanted = ({ name }: SlicePiece) => withoutFeedback === anyName || name === withoutFeedback;
+  if (conditions.length === 0 && withoutFeedback === undefined && withoutAuthor === undefined) return undefined;
+  const isUnwanted = ({ name, author }: SlicePiece) =>
+    withoutFeedback === anyName || name === withoutFeedback || author === withoutAuthor;
   return (pieces) =>
     !pieces.some(isUnwanted) && conditions.every((condition) => pieces.some((piece) => fulfils(piece, condition)));
 }

@@ -154,6 +154,8 @@ const removals = [
   removeFrom("prompts", "id", "workspace_id = :id"),
   removeFrom("waiting_feedback", "workspace_id, key, name, author", "workspace_id = :id"),
   removeFrom("feedback_names", "workspace_id, name", "workspace_id = :id"),
+  // Their records have left them already.
+  removeFrom("reviews", "id", "workspace_id = :id"),
   removeFrom("management_token_secrets", "hash", `token_id in (${ofWorkspace("management_tokens")})`),
   removeFrom("management_tokens", "id", "workspace_id = :id"),
 ];

@@ -95,6 +95,9 @@ type Given = {
   source?: Piece["source"] | undefined;
 };
 
+/** The name under which a caller judges. */
+export const authorOf = (name: string): string => [...name].slice(0, 128).join("").toWellFormed();
+
 const toPiece = (
   { caller }: Management,
   workspaceId: WorkspaceId,
@@ -104,7 +107,7 @@ const toPiece = (
   giver: { workspaceId },
   target,
   name,
-  author: (author ?? [...caller.actor].slice(0, 128).join("")).toWellFormed(),
+  author: author?.toWellFormed() ?? authorOf(caller.actor),
   value: value === null ? undefined : toKept(value),
   comment: comment.toWellFormed(),
   source,

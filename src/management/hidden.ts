@@ -40,6 +40,7 @@ const tables: Record<string, string> = {
   Prompt: "prompts",
   Deployment: "deployments",
   Token: "management_tokens",
+  Review: "reviews",
 };
 
 const nouns = new Set(["Workspace", "Record", ...Object.keys(tables)]);

@@ -21,6 +21,8 @@ import { listRecordFigures } from "./record-figures.ts";
 import { recordOperations } from "./records.ts";
 import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
+import { reviewRecordOperations } from "./review-records.ts";
+import { reviewOperations } from "./reviews.ts";
 import { sessionOperations } from "./sessions.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
@@ -70,6 +72,11 @@ export const groups = [
     tag: "Feedback on records",
     about: "What people and programs thought of records.",
     operations: [...feedbackOperations, ...feedbackAgreementOperations, ...feedbackNameOperations],
+  },
+  {
+    tag: "Reviews",
+    about: "Records that people judge one after the other. Two people do not get the same one at once.",
+    operations: [...reviewOperations, ...reviewRecordOperations],
   },
   {
     tag: "Prices",

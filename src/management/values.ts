@@ -1,5 +1,15 @@
 // The rules of single values in management, in addition to those of the data plane.
-import type { DeploymentId, Id, KeyId, PriceId, PromptId, RecordId, TokenId, WorkspaceId } from "../common/ids.ts";
+import type {
+  DeploymentId,
+  Id,
+  KeyId,
+  PriceId,
+  PromptId,
+  RecordId,
+  ReviewId,
+  TokenId,
+  WorkspaceId,
+} from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
 import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
 
@@ -79,6 +89,7 @@ export const workspaceId = idOf<WorkspaceId>("Workspace", "The id of the workspa
 export const keyId = idOf<KeyId>("API key", "The id of the key");
 export const tokenId = idOf<TokenId>("Token", "The id of the token");
 export const priceId = idOf<PriceId>("Price", "The id of the price");
+export const reviewId = idOf<ReviewId>("Review", "The id of the review");
 export const recordId = idOf<RecordId>("Record", "The id of the record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

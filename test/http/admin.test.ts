@@ -235,6 +235,7 @@ const good: Record<string, object> = {
   importFeedback: { feedback: [{ record: "x", name: "x", value: true }] },
   declareFeedback: { name: "x", kind: "boolean" },
   undeclareFeedback: { name: "x" },
+  createReview: { title: "x" },
   createPrompt: promptFile,
   pushPrompt: promptFile,
   publishPrompt: { ...promptFile, deploy: "x" },

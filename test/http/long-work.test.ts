@@ -236,7 +236,14 @@ test("stops when a started response is cancelled", async () => {
 test("are the operations that scan the log", () => {
   const long = operations.filter(({ isLong }) => isLong).map(({ id }) => id);
   assert.equal(long.sort(), [
-    ...["compareStats", "deleteSession", "deleteWorkspace", "deleteWorkspaceSession", "exportAuditEntries"],
+    ...[
+      "compareStats",
+      "createReview",
+      "deleteSession",
+      "deleteWorkspace",
+      "deleteWorkspaceSession",
+      "exportAuditEntries",
+    ],
     ...["exportDiagnoses", "exportWorkspaceDiagnoses", "listCalls", "listDiagnoses", "listSessions"],
     ...[
       "listWorkspaceDiagnoses",

@@ -122,6 +122,39 @@ async function deletedDiagnosis(world: Opened) {
   await world.manage("DELETE", `/diagnoses/${world.diagnosisId}`);
   return thatDiagnosis(world);
 }
+/** A review of the world's records, of which the first is taken. */
+async function afterTaking(world: Opened) {
+  const path = `/workspaces/${world.workspaceId}/reviews`, { now } = world;
+  const body = {
+    title: "Weekly",
+    order: "random",
+    names: ["tone"],
+    from: now - 1_000,
+    status: "ok",
+    feedback: "tone=kind",
+  };
+  const { id = "none" } = (await world.manage("POST", path, body)).json as { id?: string };
+  const { record } = (await world.manage("POST", `/reviews/${id}/next`)).json as { record?: { recordId: string } };
+  return { path: { id, recordId: record?.recordId ?? "none" } };
+}
+const thatReview = async (world: Opened) => ({ path: { id: (await afterTaking(world)).path.id } });
+/** A record of a review that nobody has. */
+async function afterReturn(world: Opened) {
+  const { path } = await afterTaking(world);
+  await world.manage("POST", `/reviews/${path.id}/records/${path.recordId}/return`);
+  return { path };
+}
+async function afterSkipping(world: Opened) {
+  const { path } = await afterTaking(world);
+  await world.manage("POST", `/reviews/${path.id}/records/${path.recordId}/skip`);
+  return { path };
+}
+/** A record of a review that was deleted. */
+async function afterLosing(world: Opened) {
+  const { path } = await afterTaking(world);
+  await world.manage("DELETE", `/diagnoses/${path.recordId}`);
+  return { path };
+}
 async function afterDeclaration(world: Opened) {
   await world.manage("POST", `/workspaces/${world.workspaceId}/feedback-names`, { name: "score", kind: "number" });
   return ofWorkspace(world);
@@ -437,6 +470,35 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   undeclareFeedback: {
     200: [async (world) => ({ ...await afterDeclaration(world), query: { name: "score" } })],
+  },
+
+  createReview: {
+    200: [
+      (world) => ({ ...ofWorkspace(world), body: { title: "All" } }),
+      (world) => ({
+        ...ofWorkspace(world),
+        body: { title: "Some", records: 1, order: "random", seed: 7, names: ["tone"], withoutOwn: true, status: "ok" },
+      }),
+    ],
+    409: [(world) => ({ ...ofWorkspace(world), body: { title: "None", model: "none" } })],
+  },
+  listReviews: {
+    200: [ofWorkspace, async (world) => (await afterTaking(world), ofWorkspace(world))],
+  },
+  showReview: {
+    200: [thatReview, async (world) => ({ path: { id: (await afterSkipping(world)).path.id } })],
+  },
+  deleteReview: { 200: [thatReview] },
+  takeReviewRecord: {
+    200: [thatReview, async (world) => ({ path: { id: (await afterSkipping(world)).path.id } })],
+  },
+  showReviewRecord: { 200: [afterTaking, afterReturn, afterSkipping], 410: [afterLosing] },
+  finishReviewRecord: { 200: [afterTaking], 409: [afterReturn], 410: [afterLosing] },
+  skipReviewRecord: { 200: [afterTaking], 409: [afterReturn], 410: [afterLosing] },
+  returnReviewRecord: {
+    200: [afterTaking, afterSkipping],
+    409: [async (world) => ({ ...await afterTaking(world), body: { actor: "Bob" } })],
+    410: [afterLosing],
   },
 
   createPrompt: {

@@ -31,6 +31,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   declareFeedback: () => ({ name: "x", kind: "boolean" }),
   undeclareFeedback: () => ({ name: "x" }),
   readFeedbackAgreement: () => ({ name: "x", authors: "a,b" }),
+  createReview: () => ({ title: "x" }),
   createPrompt: () => promptFile,
   pushPrompt: () => ({ ...promptFile, title: "New" }),
   publishPrompt: (deploy) => ({ ...promptFile, title: "New", deploy }),
@@ -90,6 +91,7 @@ async function namedOf(world: World): Promise<Named> {
     Deployment: deployId,
     Record: recordId,
     Token: tokenId,
+    Review: taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/reviews`, { title: "x" })).id,
   };
 }
 
@@ -100,6 +102,7 @@ const absent: Named = {
   Deployment: newId("dep", noon),
   Record: `diag_${"0".repeat(26)}`,
   Token: newId("token", noon),
+  Review: newId("review", noon),
 };
 
 /** The input members that name something by an id. */
@@ -166,9 +169,12 @@ const listed = ({ output }: AnyOperation, { json, text }: Answer) =>
     workspaceId?: string;
   }[];
 
-/** Feedback has a history of its own. */
+/** Feedback has a history of its own, and reviews say who has done what. */
 const catalogOf = (world: World) =>
-  dump(world, "audit_log", "audit_head", "feedback", "feedback_names", "waiting_feedback");
+  dump(world, "audit_log", "audit_head", "feedback", "feedback_names", "waiting_feedback", "review_records");
+
+/** What only those may do who have taken a record. */
+const needsTaking = ["finishReviewRecord", "skipReviewRecord", "returnReviewRecord"];
 
 /** The newest entry of the audit log. */
 const newestEntry = async (world: World) =>
@@ -224,8 +230,12 @@ for (const operation of operations) {
         // Every role that may do it does it. The least role is first, because the others may find its changes made.
         for (const role of roles.filter((role) => mayAs(role, needed))) {
           const isRefused = role === "owner" || isOverAll && !operation.isScoped;
+          const token = isRefused ? tokens.all[role]! : tokens.bound[role]!;
+          if (needsTaking.includes(operation.id)) {
+            taken(await world.manage("POST", `/reviews/${own.Review}/next`, {}, { Authorization: `Bearer ${token}` }));
+          }
           const newest = await newestEntry(world), catalog = await catalogOf(world);
-          const answer = await send(world, operation, inputOf(), isRefused ? tokens.all[role]! : tokens.bound[role]!);
+          const answer = await send(world, operation, inputOf(), token);
           const isFirst = role === needed;
           assert.ok(isFirst ? answer.status < 300 : ![401, 403].includes(answer.status), `${role}: ${answer.text}`);
           const entry = await newestEntry(world);

@@ -1,0 +1,118 @@
+// What a review is, how far it is, and who has done how much.
+import { notFound } from "../common/errors.ts";
+import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
+import type { Row } from "../database/database.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
+import { described, exactly, isObject, listOf, named, nullable, oneOf, predicate } from "../schema/struct.ts";
+import type { Infer, Members } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import type { Store } from "./operation.ts";
+import type { recordFilter } from "./record-filter.ts";
+
+/** The filter of records, as it was given. */
+export type ReviewFilter = Members<typeof recordFilter> & { deployId?: DeploymentId | undefined };
+
+const filter = predicate<ReviewFilter>("an object", isObject, { type: "object" });
+
+/** How far a review is. Together with those that are gone, these are its records. */
+const progress = {
+  open: described(v.count, "How many of its records wait for a reviewer"),
+  taken: described(v.count, "How many a reviewer has now"),
+  done: v.count,
+  skipped: v.count,
+  gone: described(v.count, "How many were deleted since"),
+};
+
+const review = {
+  id: v.textAs<ReviewId>(),
+  workspaceId: v.textAs<WorkspaceId>(),
+  title: v.text,
+  filter: described(filter, "The filter of its records, as it was given"),
+  withoutOwn: described(v.isTrue, "Whether records that its author had given feedback were left out"),
+  order: described(oneOf("newest", "random"), "Which records come first"),
+  seed: described(nullable(v.count), "What a random order follows from. Null for another order"),
+  names: described(listOf(v.text), "Under which names to give feedback. Empty if reviewers decide that"),
+  records: described(v.count, "How many records it was created with"),
+  createdAt: v.timestamp,
+  createdBy: described(v.text, "Who created it"),
+};
+export const Review = named("Review", exactly({ ...review, ...progress }));
+export type Review = Infer<typeof Review>;
+
+const Reviewer = named(
+  "Reviewer",
+  exactly({
+    reviewer: described(v.text, "The name of their token"),
+    taken: described(v.count, "How many records they have now"),
+    done: v.count,
+    skipped: v.count,
+    lastAt: described(v.moment, "When they finished a record last, in Unix milliseconds. Null if they have not"),
+  }),
+);
+export type Reviewer = Infer<typeof Reviewer>;
+
+export const ReviewWithReviewers = named(
+  "ReviewWithReviewers",
+  exactly({ ...review, ...progress, reviewers: described(listOf(Reviewer), "Who has done how much, the most first") }),
+);
+export type ReviewWithReviewers = Infer<typeof ReviewWithReviewers>;
+
+const isTaken = "s.state = 'open' and s.leased_until > :now";
+
+/** A query for the reviews that another one finds, with their progress `:now`. */
+export const withProgress = (reviews: string): string =>
+  `select r.*, count(s.state) as present, coalesce(sum(${isTaken}), 0) as taken,
+    coalesce(sum(s.state = 'open'), 0) as unfinished, coalesce(sum(s.state = 'done'), 0) as done,
+    coalesce(sum(s.state = 'skipped'), 0) as skipped
+  from (${reviews}) r left join review_records s on s.review_id = r.id group by r.id order by r.id desc`;
+
+export function toReview(row: Row): Review {
+  const { withoutOwn = false, ...filter } = JSON.parse(text(row, "filter"));
+  const taken = integer(row, "taken"), records = integer(row, "records");
+  return {
+    id: text(row, "id"),
+    workspaceId: text(row, "workspace_id"),
+    title: text(row, "title"),
+    ...{ filter, withoutOwn },
+    order: text(row, "sequence"),
+    seed: integerOrNull(row, "seed"),
+    names: JSON.parse(text(row, "names")),
+    records,
+    createdAt: integer(row, "created_at"),
+    createdBy: text(row, "created_by"),
+    open: integer(row, "unfinished") - taken,
+    taken,
+    done: integer(row, "done"),
+    skipped: integer(row, "skipped"),
+    gone: records - integer(row, "present"),
+  };
+}
+
+/** Finds a review. Throws if there is none. */
+export async function requireReview({ database, clock }: Store, id: ReviewId): Promise<Review> {
+  const sql = withProgress("select * from reviews where id = :id");
+  const [row] = await database.read({ sql, args: { id, now: clock() } });
+  if (row === undefined) throw notFound("Review", id);
+  return toReview(row);
+}
+
+/** The same with its reviewers. */
+export async function readReview(store: Store, id: ReviewId): Promise<ReviewWithReviewers> {
+  const found = await requireReview(store, id);
+  const rows = await store.database.read({
+    sql: `select reviewer, sum(${isTaken}) as taken, sum(state = 'done') as done, sum(state = 'skipped') as skipped,
+        max(finished_at) as last_at
+      from review_records s where review_id = :id and reviewer is not null and (state <> 'open' or ${isTaken})
+      group by reviewer order by done desc, skipped desc, reviewer`,
+    args: { id, now: store.clock() },
+  });
+  return { ...found, reviewers: rows.map(toReviewer) };
+}
+
+const toReviewer = (row: Row): Reviewer => ({
+  reviewer: text(row, "reviewer"),
+  taken: integer(row, "taken"),
+  done: integer(row, "done"),
+  skipped: integer(row, "skipped"),
+  lastAt: integerOrNull(row, "last_at"),
+});
