@@ -19,6 +19,7 @@ export const sections = {
   prompts: "Prompts",
   deployments: "Deployments",
   records: "Records",
+  reviews: "Reviews",
   sessions: "Sessions",
   usage: "Usage",
   keys: "Keys",

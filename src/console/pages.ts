@@ -17,6 +17,9 @@ import { promptPage } from "./pages/prompt.tsx";
 import { promptsPage } from "./pages/prompts.tsx";
 import { recordPage, recordText } from "./pages/record.tsx";
 import { recordsExport, recordsPage } from "./pages/records.tsx";
+import { reviewPage } from "./pages/review.tsx";
+import { reviewRecordPage } from "./pages/review-record.tsx";
+import { newReviewPage, reviewsPage } from "./pages/reviews.tsx";
 import { searchPage } from "./pages/search.tsx";
 import { sessionPage } from "./pages/session.tsx";
 import { sessionsPage } from "./pages/sessions.tsx";
@@ -46,6 +49,10 @@ export const pages: readonly (Page | Resource)[] = [
   recordsExport,
   recordText,
   recordPage,
+  reviewsPage,
+  newReviewPage,
+  reviewRecordPage,
+  reviewPage,
   sessionPage,
   sessionsPage,
   usagePage,

@@ -1,6 +1,6 @@
 // How reviewers work through a review. Taking a record gives it to one reviewer for a time, so that two do not get the same one.
 import { conflict, deleted, notFound } from "../common/errors.ts";
-import type { RecordId, ReviewId } from "../common/ids.ts";
+import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
@@ -26,6 +26,7 @@ const ReviewRecord = named(
     ordinal: described(v.count, "Its place in the review, from 0"),
     state: described(oneOf(...states), "What became of it"),
     reviewer: described(nullable(v.text), "Who took it last. Null if nobody has it"),
+    tokenId: described(nullable(v.textAs<TokenId>()), "Their token. Null if they have none"),
     leasedUntil: described(v.moment, "Until when nobody else gets it, in Unix milliseconds"),
     finishedAt: described(v.moment, "When it was done or skipped, in Unix milliseconds"),
   }),
@@ -40,7 +41,7 @@ const TakenRecord = named(
   }),
 );
 
-const columns = `ordinal, state, reviewer, leased_until, finished_at, (
+const columns = `ordinal, state, reviewer, token_id, leased_until, finished_at, (
     select ${idAt("diag", "review_records.position")}
     from (select 1) cross join ${commitAt("review_records.position")}
   ) as record_id`;
@@ -50,6 +51,7 @@ const toRecord = (row: Row): ReviewRecord => ({
   ordinal: integer(row, "ordinal"),
   state: text(row, "state"),
   reviewer: textOrNull(row, "reviewer"),
+  tokenId: textOrNull(row, "token_id") as TokenId | null,
   leasedUntil: integerOrNull(row, "leased_until"),
   finishedAt: integerOrNull(row, "finished_at"),
 });

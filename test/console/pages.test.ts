@@ -5,10 +5,12 @@ import { build } from "../../src/common/build.ts";
 import { version } from "../../src/common/version.ts";
 import { assets } from "../../src/console/assets.ts";
 import { roles } from "../../src/management/operation.ts";
+import { takeReviewRecord } from "../../src/management/review-records.ts";
+import { createReview } from "../../src/management/reviews.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { listApiKeys } from "../../src/management/api-keys.ts";
-import { createTenant, goodBody, promptFile, toPrompt } from "../helpers.ts";
+import { createTenant, goodBody, noon, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { createVisit, linksIn, origin, tableIn, titleOf, valuesIn, visit, weightOf } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
@@ -36,6 +38,13 @@ async function fillWorld({ admin, promptId, workspaceId, deployId, submit }: Wor
     });
   }
   await promoteDeployment(admin, deployId, { version: 2 });
+  const review = await call(createReview, admin, {
+    workspaceId,
+    title: "Weekly",
+    failures: true,
+    from: noon - 86_400_000,
+  });
+  await call(takeReviewRecord, admin, { id: review.id });
   await createTenant(admin, 10, "Other");
 }
 
@@ -52,7 +61,7 @@ test("the foot of a page names the version, and the commit where it is known", a
   }
 });
 
-const maxPages = 150;
+const maxPages = 200;
 
 /** Opens every page that links lead to from the overview, each kind of query once. Returns them by their path. */
 async function crawl({ open }: Visitor, start: string): Promise<Map<string, string>> {

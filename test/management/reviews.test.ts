@@ -29,18 +29,20 @@ const showReview = async (world: World, id: string) =>
   taken<ReviewWithReviewers>(await world.manage("GET", `/reviews/${id}`));
 
 type Reviewer = {
+  tokenId: string;
   next(id: string): Promise<Taken>;
   end(id: string, recordId: string, how: string): ReturnType<World["manage"]>;
 };
 
 /** Makes a reviewer with a token of their own. */
 async function hire(world: World, name: string, workspaceId = world.workspaceId): Promise<Reviewer> {
-  const { token } = taken<{ token: string }>(
+  const { id: tokenId, token } = taken<{ id: string; token: string }>(
     await world.manage("POST", "/tokens", { name, role: "editor", workspaceId }),
     201,
   );
   const headers = { Authorization: `Bearer ${token}` };
   return {
+    tokenId,
     next: async (id) => taken<Taken>(await world.manage("POST", `/reviews/${id}/next`, {}, headers)),
     end: (id, recordId, how) => world.manage("POST", `/reviews/${id}/records/${recordId}/${how}`, {}, headers),
   };
@@ -60,7 +62,7 @@ test("reviewers get the records one after the other, the newest first, and no tw
   const first = await ann.next(id);
   assert.equal(first.record, {
     ...{ recordId: newest, ordinal: 0, state: "open", reviewer: "Ann" },
-    ...{ leasedUntil: world.now + leaseMs, finishedAt: null },
+    ...{ tokenId: ann.tokenId, leasedUntil: world.now + leaseMs, finishedAt: null },
   });
   assert.is(countsOf(first.review), "3 2 1 0 0 0");
   assert.is((await bob.next(id)).record?.recordId, middle);

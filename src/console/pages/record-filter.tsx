@@ -81,7 +81,7 @@ function checkedRange(visit: Visit) {
 }
 
 /** The labels of fields, by the names that refusals use. */
-const labels = {
+export const labels = {
   text: "Text",
   sessionContains: "Session",
   last: "Time",

@@ -183,14 +183,14 @@ export const recordText: Resource = {
 };
 
 /** The record in the path and its deployment, which must be of the workspace in the path. */
-async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
+export async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
   const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
   const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
   return { record, deployment: await visit.call(getDeployment, input) };
 }
 
 /** An input or output as a conversation, and as it is. */
-function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
+export function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
   const text = textOf(record, name);
   if (text === undefined) return <p>{dash}</p>;
   const conversation = findConversation(text), whole = wholeLink(visit, name, text.length);

@@ -8,11 +8,12 @@ import { listRecordFigures } from "../../management/record-figures.ts";
 import type { RecordFigures } from "../../management/record-figures.ts";
 import { exportWorkspaceDiagnoses, listWorkspaceDiagnoses } from "../../management/records.ts";
 import type { Feedback } from "../../schema/feedback.ts";
+import { createReview } from "../../management/reviews.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { ago, dash, duration, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, workspaceOf } from "../page.ts";
+import { asked, askedWord, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { piecesOf } from "../feedback.ts";
@@ -60,6 +61,9 @@ export const recordsPage: Page = {
               <>
                 {deployment && (
                   <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
+                )}
+                {findLack(visit, createReview) === undefined && (
+                  <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
                 )}
                 <a class="button" href={exported("ndjson")} download>Export JSON</a>
                 <a class="button" href={exported("csv")} download>Export CSV</a>

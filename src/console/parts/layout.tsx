@@ -136,7 +136,7 @@ const paletteOf = (visit: Visit): Html => (
 const brand = (root: string): Html => <a class="brand" href={root || "./"}>{mark}</a>;
 
 const groups: Section[][] = [
-  ["overview", "prompts", "deployments", "records", "sessions", "usage"],
+  ["overview", "prompts", "deployments", "records", "reviews", "sessions", "usage"],
   ["keys", "tokens", "prices", "settings", "audit"],
 ];
 

@@ -1,0 +1,165 @@
+// A record of a review, as its reviewer judges it: what came in and went out, the forms for feedback, and the way to the next.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { RecordId } from "../../common/ids.ts";
+import {
+  finishReviewRecord,
+  returnReviewRecord,
+  showReviewRecord,
+  skipReviewRecord,
+} from "../../management/review-records.ts";
+import type { ReviewRecord } from "../../management/review-records.ts";
+import type { ReviewWithReviewers } from "../../management/review-progress.ts";
+import { changeFeedback, findFeedback, isAboutFeedback, reviewerOf } from "../feedback.ts";
+import type { FeedbackOnRecord } from "../feedback.ts";
+import { ago, duration, numberText } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { link } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { statusChip, versionLink } from "../parts/chips.tsx";
+import { FeedbackSection } from "../parts/feedback.tsx";
+import { Guarded } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { actorOf, findReview, ProgressBar } from "../parts/review.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { valuesOf } from "../record-values.ts";
+import { findRecord, partView } from "./record.tsx";
+import { goToNext } from "./review.tsx";
+
+export const reviewRecordPage: Page = {
+  path: "/:workspaceId/reviews/:reviewId/records/:recordId",
+  section: "reviews",
+  async show(visit) {
+    const review = await findReview(visit), { id, title, records } = review, recordId = recordIdOf(visit);
+    const [item, { record, deployment }, feedback] = await Promise.all([
+      visit.call(showReviewRecord, { id, recordId }),
+      findRecord(visit),
+      findFeedback(visit, recordId),
+    ]);
+    const { status, sessionId: session, latency } = valuesOf(record);
+    return {
+      title: `${title}: record ${item.ordinal + 1}`,
+      isWide: true,
+      body: (
+        <>
+          <Heading
+            title={`Record ${numberText(item.ordinal + 1)} of ${numberText(records)}`}
+            trail={[
+              { label: "Reviews", href: link(visit, ["reviews"]) },
+              { label: isolated(title), href: link(visit, ["reviews", id]) },
+            ]}
+            actions={<a class="button" href={link(visit, ["records", recordId])}>Open the record</a>}
+          />
+          <ProgressBar review={review} />
+          <Facts>
+            <Fact label="Status">{statusChip(visit, status)}</Fact>
+            <Fact label="Recorded">{ago(record.createdAt, visit.now)}</Fact>
+            <Fact label="Latency">{duration(latency)}</Fact>
+            <Fact label="Version">{versionLink(visit, deployment.promptId, record.promptVersion)}</Fact>
+            <Fact label="Deployment">
+              <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
+            </Fact>
+            <Fact label="Session">
+              <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
+            </Fact>
+          </Facts>
+          <div class="halves">
+            <Section title="Input">{partView(visit, record, "input")}</Section>
+            <Section title="Output">{partView(visit, record, "output")}</Section>
+          </div>
+          <FeedbackSection
+            visit={visit}
+            feedback={wantedFirst(feedback, review)}
+            whole={<a href={link(visit, ["records", recordId, "text"], { part: "feedback" })}>Show all as text</a>}
+          />
+          <Guarded visit={visit} operation={finishReviewRecord}>{endingForm(visit, review, item)}</Guarded>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const review = await findReview(visit), { id } = review, recordId = recordIdOf(visit);
+    const input = { id, recordId, actor: actorOf(visit) };
+    await visit.call(showReviewRecord, { id, recordId });
+    if (isAboutFeedback(visit)) {
+      const done = await changeFeedback(visit, recordId);
+      if (done !== "given" || !await isJudged(visit, review, recordId)) {
+        return { redirect: `${link(visit, ["reviews", id, "records", recordId], { done })}#feedback` };
+      }
+      await visit.call(finishReviewRecord, input);
+      return await goToNext(visit);
+    }
+    const todo = visit.form.get("do");
+    if (todo === "return") {
+      await visit.call(returnReviewRecord, input);
+      return { redirect: link(visit, ["reviews", id], { done: "returned" }) };
+    }
+    if (todo !== "next") await visit.call(todo === "skip" ? skipReviewRecord : finishReviewRecord, input);
+    return await goToNext(visit);
+  },
+};
+
+const recordIdOf = ({ params }: Visit) => params.recordId as RecordId;
+
+/** Whether the person took the record last. */
+const isOwn = (visit: Visit, { reviewer, tokenId }: ReviewRecord): boolean =>
+  reviewer === reviewerOf(visit) && tokenId === (visit.caller.tokenId ?? null);
+
+/** Forms for the names of the review alone, where it names some. */
+function wantedFirst(feedback: FeedbackOnRecord, { names }: ReviewWithReviewers): FeedbackOnRecord {
+  const known = new Map(feedback.names.map((rule) => [rule.name, rule]));
+  const wanted = names.flatMap((name) => known.get(name) ?? []);
+  return wanted.length < names.length || names.length === 0 ? feedback : { ...feedback, names: wanted, isOpen: false };
+}
+
+/** Whether the reviewer, who has the record, has given feedback under all names of the review. */
+async function isJudged(visit: Visit, { id, names }: ReviewWithReviewers, recordId: RecordId): Promise<boolean> {
+  const [{ pieces }, item] = await Promise.all([
+    findFeedback(visit, recordId),
+    visit.call(showReviewRecord, { id, recordId }),
+  ]);
+  const given = pieces.filter(({ author }) => author === reviewerOf(visit)).map(({ name }) => name);
+  const isOpen = item.state === "open" && isOwn(visit, item);
+  return isOpen && names.length > 0 && names.every((name) => given.includes(name));
+}
+
+function endingForm(visit: Visit, { names }: ReviewWithReviewers, item: ReviewRecord): Html {
+  const { state, reviewer, leasedUntil, finishedAt } = item;
+  const name = reviewer === null ? "nobody" : isolated(reviewer || "Operator");
+  if (!isOwn(visit, item)) {
+    return (
+      <form method="post" class="stack" aria-label="Review">
+        <p>
+          {state === "open"
+            ? (
+              <>
+                {reviewer === null ? "Nobody" : name}{" "}
+                has this record{leasedUntil !== null && (
+                  <>{` `}until it is free again, {ago(leasedUntil, visit.now)}</>
+                )}.
+              </>
+            )
+            : <>This record was {state} by {name} {ago(finishedAt, visit.now)}.</>}
+        </p>
+        <p class="actions">
+          <button class="primary" name="do" value="next">Next record</button>
+        </p>
+      </form>
+    );
+  }
+  return (
+    <form method="post" class="stack" aria-label="Review">
+      {state !== "open" && <p>You have {state} this record {ago(finishedAt, visit.now)}.</p>}
+      {names.length > 0 && (
+        <p class="hint">Feedback under {isolated(names.join(", "))} finishes the record and leads to the next one.</p>
+      )}
+      <p class="actions">
+        <button class="primary" name="do" value="done" aria-keyshortcuts="d">Done, next</button>
+        <button name="do" value="skip" aria-keyshortcuts="x">Skip</button>
+        <button class="plain" name="do" value="return">Give it back</button>
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,111 @@
+// A review: how far it is, who has done how much, and the way to the next record.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { takeReviewRecord } from "../../management/review-records.ts";
+import type { Reviewer } from "../../management/review-progress.ts";
+import { deleteReview } from "../../management/reviews.ts";
+import { ago, number } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { link } from "../page.ts";
+import type { Page, Shown, Visit } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
+import { Fact, Facts, Table } from "../parts/table.tsx";
+
+export const reviewPage: Page = {
+  path: "/:workspaceId/reviews/:reviewId",
+  section: "reviews",
+  async show(visit) {
+    const review = await findReview(visit);
+    const { title, open, taken, done, skipped, gone, names, order, createdAt, createdBy, reviewers } = review;
+    return {
+      title: `Review ${title}`,
+      body: (
+        <>
+          {doneNotice(visit, {
+            created: "The review is created.",
+            over: "No record is free now. Those that others have may come back.",
+            returned: "The record is given back.",
+          })}
+          <Heading title={isolated(title)} trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]} />
+          <ProgressBar review={review} />
+          {open + taken > 0 && (
+            <Guarded visit={visit} operation={takeReviewRecord}>
+              <form method="post">
+                <p class="actions">
+                  <button class="primary" name="do" value="next">Next record</button>
+                </p>
+              </form>
+            </Guarded>
+          )}
+          <Facts>
+            <Fact label="Open">{number(open)}</Fact>
+            <Fact label="Taken">{number(taken)}</Fact>
+            <Fact label="Done">{number(done)}</Fact>
+            <Fact label="Skipped">{number(skipped)}</Fact>
+            {gone > 0 && <Fact label="Gone">{number(gone)}</Fact>}
+            <Fact label="Order">{order === "random" ? "At random" : "Newest first"}</Fact>
+            {names.length > 0 && <Fact label="Feedback to give">{isolated(names.join(", "))}</Fact>}
+            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
+            <Fact label="Created by">{isolated(createdBy || "Operator")}</Fact>
+          </Facts>
+          {gone > 0 && <p class="hint">Records that are gone were deleted since, by someone or by retention.</p>}
+          <Section title="Reviewers">{reviewersTable(visit, reviewers)}</Section>
+          <Section title="Records">
+            {await filterChips(visit, review.filter)}
+            {review.withoutOwn && (
+              <p class="hint">Without those that {isolated(createdBy || "Operator")} had given feedback.</p>
+            )}
+          </Section>
+          <details>
+            <summary>Delete</summary>
+            <Guarded visit={visit} operation={deleteReview}>
+              <Form submit="Delete this review" kind="danger">
+                <p>Its progress is removed for good. Feedback that was given in it stays.</p>
+                <HiddenField name="do" value="delete" />
+              </Form>
+            </Guarded>
+          </details>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id } = await findReview(visit);
+    if (visit.form.get("do") !== "delete") return await goToNext(visit);
+    await visit.call(deleteReview, { id, actor: actorOf(visit) });
+    return { redirect: link(visit, ["reviews"], { done: "deleted" }) };
+  },
+};
+
+/** Takes the next record of the review in the path and leads to it, or to the page of the review if there is none. */
+export async function goToNext(visit: Visit): Promise<Shown> {
+  const { id } = await findReview(visit);
+  const { record } = await visit.call(takeReviewRecord, { id, actor: actorOf(visit) });
+  if (record === null) return { redirect: link(visit, ["reviews", id], { done: "over" }) };
+  return { redirect: link(visit, ["reviews", id, "records", record.recordId]) };
+}
+
+function reviewersTable(visit: Visit, reviewers: readonly Reviewer[]): Html {
+  if (reviewers.length === 0) {
+    return <Empty title="Nobody has taken a record yet">“Next record” takes the first.</Empty>;
+  }
+  return (
+    <Table
+      caption="Reviewers"
+      rows={reviewers}
+      columns={[
+        { label: "Reviewer", isHead: true, cell: ({ reviewer }) => isolated(reviewer || "Operator") },
+        { label: "Done", isNumber: true, cell: ({ done }) => number(done) },
+        { label: "Skipped", isNumber: true, cell: ({ skipped }) => number(skipped) },
+        { label: "Taken", isNumber: true, cell: ({ taken }) => number(taken) },
+        { label: "Last finished", cell: ({ lastAt }) => ago(lastAt, visit.now) },
+      ]}
+    />
+  );
+}

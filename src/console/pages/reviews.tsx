@@ -1,0 +1,151 @@
+// The reviews of a workspace, and the form that creates one of the records that a filter finds.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { listFeedbackNames } from "../../management/feedback-names.ts";
+import type { Review } from "../../management/review-progress.ts";
+import { createReview, listReviews } from "../../management/reviews.ts";
+import { ago, number } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Empty } from "../parts/empty.tsx";
+import { queryOf } from "../parts/filter-chips.tsx";
+import { Checkbox, Field, Form, Guarded, Select } from "../parts/form.tsx";
+import { Heading } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { actorOf, filterChips, progressText } from "../parts/review.tsx";
+import { Pager, Table } from "../parts/table.tsx";
+import { findWith, numberIn } from "./inputs.tsx";
+import { filterNotice, findChoices, workspaceFilterIn } from "./record-filter.tsx";
+
+const pageSize = 50;
+
+export const reviewsPage: Page = {
+  path: "/:workspaceId/reviews",
+  section: "reviews",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const page = { limit: pageSize, cursor: asked(visit, "cursor") };
+    const { items, nextCursor } = await visit.call(listReviews, { workspaceId, ...page });
+    return {
+      title: "Reviews",
+      body: (
+        <>
+          {doneNotice(visit, { deleted: "The review is deleted. Feedback that was given in it stays." })}
+          <Heading
+            title="Reviews"
+            lede="Records to judge one after the other, alone or together."
+            actions={findLack(visit, createReview) === undefined && (
+              <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
+            )}
+          />
+          {items.length === 0 ? noReview : reviewsTable(visit, items)}
+          <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+        </>
+      ),
+    };
+  },
+};
+
+const noReview = (
+  <Empty title="No review yet">
+    Filter the records that someone should judge, and choose “Review these” above them.
+  </Empty>
+);
+
+const reviewsTable = (visit: Visit, reviews: readonly Review[]): Html => (
+  <Table
+    caption="Reviews"
+    rows={reviews}
+    columns={[
+      {
+        label: "Title",
+        isHead: true,
+        cell: ({ id, title }) => <a href={link(visit, ["reviews", id])}>{isolated(title)}</a>,
+      },
+      { label: "Progress", cell: progressText },
+      { label: "Taken", isNumber: true, cell: ({ taken }) => number(taken) },
+      { label: "Skipped", isNumber: true, cell: ({ skipped }) => number(skipped) },
+      { label: "Created by", cell: ({ createdBy }) => isolated(createdBy || "Operator") },
+      { label: "Created", cell: ({ createdAt }) => ago(createdAt, visit.now) },
+    ]}
+  />
+);
+
+const orders = [["newest", "Newest first"], ["random", "At random"]] as const;
+
+export const newReviewPage: Page = {
+  path: "/:workspaceId/reviews/new",
+  section: "reviews",
+  async show(visit) {
+    const { found, refusal } = await findWith(() => filterOf(visit));
+    const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
+    const { workspaceId: _, ...filter } = found ?? {};
+    return {
+      title: "New review",
+      ...refusal && { kind: refusal.kind },
+      body: (
+        <>
+          <Heading
+            title="New review"
+            lede="It has the records that the filter finds now. Records that come later are not in it."
+            trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]}
+          />
+          {refusal === undefined ? await filterChips(visit, filter) : filterNotice(refusal)}
+          <p>
+            <a href={link(visit, ["records"], queryOf(visit))}>Change the filter</a>
+          </p>
+          <Guarded visit={visit} operation={createReview}>{newForm(visit, names.map(({ name }) => name))}</Guarded>
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const names = (sent(visit, "names") ?? "").split(/[\s,]+/).filter((name) => name !== "");
+    const { id } = await visit.call(createReview, {
+      ...await filterOf(visit),
+      title: sent(visit, "title") ?? "",
+      records: numberIn(visit, "records"),
+      order: sent(visit, "order") as "newest" | "random" | undefined,
+      withoutOwn: sent(visit, "withoutOwn") === "yes" || undefined,
+      ...names.length > 0 && { names },
+      actor: actorOf(visit),
+    });
+    return { redirect: link(visit, ["reviews", id], { done: "created" }) };
+  },
+};
+
+const filterOf = async (visit: Visit) => workspaceFilterIn(visit, await findChoices(visit));
+
+function newForm({ form, refusal }: Visit, names: readonly string[]): Part {
+  const value = (name: string, fallback = "") => refusal === undefined ? fallback : form.get(name);
+  return (
+    <Form submit="Create review">
+      <Field label="Title" name="title" value={value("title")} isRequired hint="What people call it." />
+      <div class="row">
+        <Field
+          label="Records at most"
+          name="records"
+          type="number"
+          value={value("records", "100")}
+          hint="Up to 10,000."
+        />
+        <Select label="Order" name="order" value={value("order")} options={orders} />
+      </div>
+      <Field
+        label="Feedback to give"
+        name="names"
+        value={value("names")}
+        placeholder={names.slice(0, 3).join(", ")}
+        hint="Names, separated by commas. Feedback under all of them finishes a record. If empty, reviewers decide."
+      />
+      <Checkbox
+        label="Leave out records that I have given feedback"
+        name="withoutOwn"
+        isChecked={value("withoutOwn") === "yes"}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,80 @@
+// What pages show of a review: how far it is, and which records it has.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { notFound } from "../../common/errors.ts";
+import type { ReviewId } from "../../common/ids.ts";
+import { anyName } from "../../ledger/feedback-scan.ts";
+import type { Review, ReviewFilter, ReviewWithReviewers } from "../../management/review-progress.ts";
+import { showReview } from "../../management/reviews.ts";
+import { reviewerOf } from "../feedback.ts";
+import { excerpt, numberText } from "../format.tsx";
+import { Fragment, h } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { workspaceOf } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { findDeployment, momentText } from "../pages/inputs.tsx";
+import { labels } from "../pages/record-filter.tsx";
+import { Chip } from "./chips.tsx";
+
+/** The review in the path, which must be of the workspace in the path. */
+export async function findReview(visit: Visit): Promise<ReviewWithReviewers> {
+  const id = visit.params.reviewId as ReviewId, review = await visit.call(showReview, { id });
+  if (review.workspaceId !== workspaceOf(visit).id) throw notFound("Review", id);
+  return review;
+}
+
+/** Who reviews, for operations. A token has its name, and the operator the one under which they give feedback. */
+export const actorOf = (visit: Visit): string | undefined =>
+  visit.caller.tokenId === undefined ? reviewerOf(visit) : undefined;
+
+/** How many records are done or skipped, and of how many that are still there. */
+const finishedOf = ({ records, done, skipped, gone }: Review) => ({ part: done + skipped, whole: records - gone });
+
+/** `12 of 100 finished` */
+export function progressText(review: Review): string {
+  const { part, whole } = finishedOf(review);
+  return `${numberText(part)} of ${numberText(whole)} finished`;
+}
+
+export function ProgressBar({ review }: { review: Review }): Html {
+  const { part, whole } = finishedOf(review);
+  return (
+    <>
+      <progress class="bar" value={part} max={whole || 1} aria-label="Progress"></progress>
+      <p class="hint">{progressText(review)}</p>
+    </>
+  );
+}
+
+const maxText = 40; // characters
+
+/** The filter of a review in words. */
+export async function filterChips(visit: Visit, { deployId, ...filter }: ReviewFilter): Promise<Part> {
+  const deployment = deployId === undefined ? undefined : await findDeployment(visit, deployId);
+  const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [
+    keyof typeof labels,
+    string | number | true,
+  ][];
+  const chips: [label: string, text: string][] = [
+    ...deployId === undefined ? [] : [["Deployment", deployment?.reference ?? deployId] as [string, string]],
+    ...set.map(([name, value]): [string, string] => [labels[name], textOf(name, value)]),
+  ];
+  if (chips.length === 0) return <p class="hint">Any record of the workspace.</p>;
+  return (
+    <ul class="chips set" aria-label="Filters">
+      {chips.map(([label, text]) => (
+        <li>
+          <Chip>
+            <span>{label}{text !== "" && [": ", <b>{excerpt(text, maxText)}</b>]}</span>
+          </Chip>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function textOf(name: keyof typeof labels, value: string | number | true): string {
+  if (value === true || name === "withoutFeedback" && value === anyName) return "";
+  return name === "from" || name === "to" ? momentText(Number(value)) : String(value);
+}
