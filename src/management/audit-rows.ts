@@ -10,6 +10,7 @@ import type { RowFault } from "./audit-faults.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
 import { priceTable } from "./prices.ts";
 import { findPrompts, toPrompt } from "./prompts.ts";
+import { findReviews, toReview } from "./review-progress.ts";
 import { addIssue, areOther, readSecrets } from "./secret-rows.ts";
 import type { Holder, Issued, SecretKind } from "./secret-rows.ts";
 import { tokenTable } from "./tokens.ts";
@@ -54,6 +55,10 @@ const nouns: Noun[] = [
   {
     ...{ noun: "deployment", ids: "select id from deployments", where: findDeployments, toItem: toDeployment },
     unlogged: ["reference"],
+  },
+  {
+    ...{ noun: "review", ids: "select id from reviews", where: findReviews, toItem: toReview },
+    unlogged: ["createdAt", "records", "open", "taken", "done", "skipped", "gone"],
   },
   { noun: "price", ids: "select id from prices", ...priceTable, unlogged: ["createdAt"] },
 ];

@@ -1,7 +1,7 @@
 // What a review is, how far it is, and who has done how much.
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
-import type { Row } from "../database/database.ts";
+import type { Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 import { described, exactly, isObject, listOf, named, nullable, oneOf, predicate } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
@@ -65,6 +65,12 @@ export const withProgress = (reviews: string): string =>
     coalesce(sum(s.state = 'open'), 0) as unfinished, coalesce(sum(s.state = 'done'), 0) as done,
     coalesce(sum(s.state = 'skipped'), 0) as skipped
   from (${reviews}) r left join review_records s on s.review_id = r.id group by r.id order by r.id desc`;
+
+/** The reviews for which a condition holds, without their progress. */
+export const findReviews = (condition: string, args: string[]): Statement => ({
+  sql: `select *, 0 as present, 0 as taken, 0 as unfinished, 0 as done, 0 as skipped from reviews where ${condition}`,
+  args,
+});
 
 export function toReview(row: Row): Review {
   const { withoutOwn = false, ...filter } = JSON.parse(text(row, "filter"));

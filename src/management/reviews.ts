@@ -79,8 +79,7 @@ export const createReview = operation({
       ? await findNewest(database, wanted, most, reportSearch(management))
       : await findRandom(database, wanted, most, seed, reportRead(management));
     if (positions.length === 0) throw conflict("No record matches the filter", "review_empty");
-    const found = { deployId, ...filter, ...withoutOwn && { withoutOwn } };
-    const after = { title, filter: found, order, seed, names, createdBy };
+    const after = { title, filter: { deployId, ...filter }, withoutOwn, order, seed, names, createdBy };
     const [inserted] = await management.commit([{ action: "review.created", id, workspaceId, after }], [
       insertRecords(id, positions),
       insertInto("reviews", {
@@ -88,7 +87,7 @@ export const createReview = operation({
           id,
           workspaceId,
           title,
-          filter: JSON.stringify(found),
+          filter: JSON.stringify({ deployId, ...filter, withoutOwn }),
           sequence: order,
           seed,
           names: JSON.stringify(names),
@@ -103,7 +102,7 @@ export const createReview = operation({
     ]);
     const records = inserted!.length;
     const at = { id, workspaceId, records, createdAt: now, open: records, taken: 0, done: 0, skipped: 0, gone: 0 };
-    return { ...after, filter: { deployId, ...filter }, withoutOwn, ...at };
+    return { ...after, ...at };
   },
 });
 

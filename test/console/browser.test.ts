@@ -278,7 +278,7 @@ if (currentRuntime === "Node") {
     await dialog.getByRole("button", { name: "Turn on single keys" }).click();
     await page.keyboard.press("g");
     await page.keyboard.press("e");
-    await page.waitForURL(/\/settings$/);
+    await page.waitForURL(/\/reviews$/);
     await context.close();
   });
 

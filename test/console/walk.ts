@@ -1,5 +1,6 @@
 // Finds a page of each kind by following links, as a person does.
 import type { Page } from "playwright-core";
+import { go } from "./week.ts";
 
 /** The URL of a page of each kind, by name. The browser is signed in, and shows the overview of a workspace. */
 export async function listPaths(page: Page): Promise<Record<string, string>> {
@@ -14,6 +15,13 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
   const deployment = await follow(`${prompt}?version=1`, "main .chip:has-text('production')");
   const records = at(`records?deployment=${deployment.split("/").at(-1)}`);
   const record = await follow(records, "tbody th a");
+  await page.goto(at("reviews/new?last=30d"));
+  await page.getByLabel("Title").fill("Weekly");
+  const press = async (name: string) => {
+    await go(page, () => page.getByRole("button", { name }).click());
+    return page.url();
+  };
+  const review = await press("Create review"), reviewed = await press("Next record");
   return {
     workspaces: new URL("workspaces", overview).href,
     overview,
@@ -32,6 +40,10 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     deactivate: `${deployment}/deactivate`,
     records,
     record,
+    reviews: at("reviews"),
+    "review-new": at("reviews/new?last=7d&failures=yes"),
+    review,
+    "review-record": reviewed,
     session: await follow(record, ".facts a[href*='session']"),
     sessions: at("sessions"),
     search: at("search?q=a"),

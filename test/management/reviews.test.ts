@@ -228,6 +228,39 @@ test("deleting a review keeps feedback, and deleting a workspace removes its rev
   }
 });
 
+test("verify finds a review that was changed, added or removed by hand", async () => {
+  const world = await createWorld();
+  await submitAll(world, 2);
+  const [changed, removed, kept] = [
+    await create(world, { order: "random", withoutOwn: true, status: "ok", names: ["thumb"], from: 1 }),
+    await create(world),
+    await create(world, { deployId: world.deployId, title: `With pl_${"x".repeat(20)} and ${world.key}` }),
+  ];
+  const ann = await hire(world, "Ann");
+  await ann.next(kept.id);
+  const verified = async () => {
+    const { audit } = taken<{ audit: { differences: number; rows: Record<string, unknown>[] } }>(
+      await world.manage("GET", "/verify"),
+    );
+    return audit.rows.map(({ what, noun, id, members }) => [what, noun, id, members]);
+  };
+  assert.equal(await verified(), []);
+  for (
+    const sql of [
+      `update reviews set names = '["tone"]', filter = json_set(filter, '$.status', '0') where id = '${changed.id}'`,
+      `delete from reviews where id = '${removed.id}'`,
+      `insert into reviews select 'review_x', workspace_id, title, filter, sequence, seed, names, records, created_at, created_by
+      from reviews where id = '${kept.id}'`,
+    ]
+  ) await world.database.write([{ sql }]);
+  const all = await verified();
+  assert.equal(all.sort(), [
+    ["added", "review", "review_x", []],
+    ["changed", "review", changed.id, ["filter", "names"]],
+    ["removed", "review", removed.id, []],
+  ]);
+});
+
 test("what cannot be reviewed is refused", async () => {
   const world = await createWorld();
   const [recordId] = await submitAll(world, 1);

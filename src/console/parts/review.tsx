@@ -41,7 +41,10 @@ export function ProgressBar({ review }: { review: Review }): Html {
   const { part, whole } = finishedOf(review);
   return (
     <>
-      <progress class="bar" value={part} max={whole || 1} aria-label="Progress"></progress>
+      <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="fill-rest" width="100" height="4" />
+        <rect class="fill-1" width={whole === 0 ? 100 : 100 * part / whole} height="4" />
+      </svg>
       <p class="hint">{progressText(review)}</p>
     </>
   );
