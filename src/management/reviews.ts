@@ -51,7 +51,7 @@ export const createReview = operation({
   method: "POST",
   path: "/workspaces/{workspaceId}/reviews",
   role: "editor",
-  command: "review create TITLE [--records N] [--order newest|random] [--seed NUMBER] [--name NAME]... [--without-own]",
+  command: "review create TITLE [--records N] [--order newest|random] [--seed N] [--name NAME]... [--without-own]",
   input: {
     ...inWorkspace,
     ...recordFilter,

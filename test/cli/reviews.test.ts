@@ -64,7 +64,10 @@ everywhere("refuses what cannot be", async ({ cli, setUp }) => {
         words`review create x --records 10001 --workspace ${workspaceId}`,
         "--records must be an integer from 1 to 10000",
       ],
-      [words`review create x --seed -1 --workspace ${workspaceId}`, "--seed must be an integer from 0 to 4294967295"],
+      [
+        words`review create x --seed 4294967296 --workspace ${workspaceId}`,
+        "--seed must be an integer from 0 to 4294967295",
+      ],
       [words`review create x --order oldest --workspace ${workspaceId}`, "--order must be newest or random"],
       [words`review done x`, "Missing RECORD"],
       [words`review next x`, "Review x not found"],
