@@ -35,7 +35,10 @@ create table review_records (
 ) strict, without rowid;
 
 -- Counts the records of a review, and finds the next one.
-create index review_records_by_state on review_records (review_id, state, ordinal, leased_until, reviewer);
+create index review_records_by_state on review_records (review_id, state, ordinal, leased_until);
+
+-- Finds those that reviewers have.
+create index review_records_by_lease on review_records (review_id, leased_until) where leased_until is not null;
 
 create unique index review_records_by_position on review_records (position, review_id);
 

@@ -852,7 +852,7 @@ create trigger diagnoses_drop_feedback after delete on diagnoses begin
   },
   {
     name: "025-create-reviews",
-    checksum: "26731c47e3ae97aabfdb71fa536b94acb0f528779895f26106abd8b5380cd4fd",
+    checksum: "587c5d238b64ed8ba40f256f6131f04551315d0fedebacccbc6ba60ee2a28445",
     sql: `-- Reviews: records that people judge one after the other. A review has the records that its filter found when it was made.
 
 create table reviews (
@@ -890,7 +890,10 @@ create table review_records (
 ) strict, without rowid;
 
 -- Counts the records of a review, and finds the next one.
-create index review_records_by_state on review_records (review_id, state, ordinal, leased_until, reviewer);
+create index review_records_by_state on review_records (review_id, state, ordinal, leased_until);
+
+-- Finds those that reviewers have.
+create index review_records_by_lease on review_records (review_id, leased_until) where leased_until is not null;
 
 create unique index review_records_by_position on review_records (position, review_id);
 

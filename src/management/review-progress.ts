@@ -57,24 +57,29 @@ export const ReviewWithReviewers = named(
 );
 export type ReviewWithReviewers = Infer<typeof ReviewWithReviewers>;
 
-const isTaken = "s.state = 'open' and s.leased_until > :now";
+// A lease ends with the work on its record.
+const isTaken = "leased_until > :now";
+
+/** Counts in an index: 10,000 records take a fraction of a millisecond. */
+const countOf = (condition: string) => `(select count(*) from review_records where review_id = r.id and ${condition})`;
 
 /** A query for the reviews that another one finds, with their progress `:now`. */
 export const withProgress = (reviews: string): string =>
-  `select r.*, count(s.state) as present, coalesce(sum(${isTaken}), 0) as taken,
-    coalesce(sum(s.state = 'open'), 0) as unfinished, coalesce(sum(s.state = 'done'), 0) as done,
-    coalesce(sum(s.state = 'skipped'), 0) as skipped
-  from (${reviews}) r left join review_records s on s.review_id = r.id group by r.id order by r.id desc`;
+  `select r.*, ${countOf(isTaken)} as taken, ${countOf("state = 'open'")} as unfinished,
+    ${countOf("state = 'done'")} as done, ${countOf("state = 'skipped'")} as skipped
+  from (${reviews}) r order by r.id desc`;
 
 /** The reviews for which a condition holds, without their progress. */
 export const findReviews = (condition: string, args: string[]): Statement => ({
-  sql: `select *, 0 as present, 0 as taken, 0 as unfinished, 0 as done, 0 as skipped from reviews where ${condition}`,
+  sql: `select *, 0 as taken, 0 as unfinished, 0 as done, 0 as skipped from reviews where ${condition}`,
   args,
 });
 
 export function toReview(row: Row): Review {
   const { withoutOwn = false, ...filter } = JSON.parse(text(row, "filter"));
-  const taken = integer(row, "taken"), records = integer(row, "records");
+  const [records, taken, unfinished, done, skipped] = ["records", "taken", "unfinished", "done", "skipped"].map((
+    name,
+  ) => integer(row, name)) as [number, number, number, number, number];
   return {
     id: text(row, "id"),
     workspaceId: text(row, "workspace_id"),
@@ -86,11 +91,9 @@ export function toReview(row: Row): Review {
     records,
     createdAt: integer(row, "created_at"),
     createdBy: text(row, "created_by"),
-    open: integer(row, "unfinished") - taken,
-    taken,
-    done: integer(row, "done"),
-    skipped: integer(row, "skipped"),
-    gone: records - integer(row, "present"),
+    open: unfinished - taken,
+    ...{ taken, done, skipped },
+    gone: records - unfinished - done - skipped,
   };
 }
 
@@ -106,9 +109,10 @@ export async function requireReview({ database, clock }: Store, id: ReviewId): P
 export async function readReview(store: Store, id: ReviewId): Promise<ReviewWithReviewers> {
   const found = await requireReview(store, id);
   const rows = await store.database.read({
-    sql: `select reviewer, sum(${isTaken}) as taken, sum(state = 'done') as done, sum(state = 'skipped') as skipped,
+    sql:
+      `select reviewer, sum(coalesce(${isTaken}, false)) as taken, sum(state = 'done') as done, sum(state = 'skipped') as skipped,
         max(finished_at) as last_at
-      from review_records s where review_id = :id and reviewer is not null and (state <> 'open' or ${isTaken})
+      from review_records where review_id = :id and reviewer is not null and (state <> 'open' or ${isTaken})
       group by reviewer order by done desc, skipped desc, reviewer`,
     args: { id, now: store.clock() },
   });

@@ -85,7 +85,7 @@ export const takeReviewRecord = operation({
       sql: `update review_records set reviewer = :reviewer, token_id = :tokenId, leased_until = :until
         where review_id = :id and ordinal = coalesce(
           (select ordinal from review_records
-            where review_id = :id and state = 'open' and leased_until > :now and ${isOwn} order by ordinal limit 1),
+            where review_id = :id and leased_until > :now and ${isOwn} order by ordinal limit 1),
           (select ordinal from review_records
             where review_id = :id and state = 'open' and coalesce(leased_until, 0) <= :now order by ordinal limit 1)
         ) returning ${columns}`,

@@ -39,7 +39,7 @@ const completions: [typed: string[], expected: string][] = [
   [["prompt", "--"], "--help"],
   [["plan", "--format", ""], "text github"],
   [["check", "--format", "g"], "github"],
-  [["record", "export", "--format", ""], "ndjson csv"],
+  [["record", "export", "--format", ""], "ndjson csv promptfoo"],
   [["prompt", "push", "--dep"], "--deploy"],
   // Then bash completes names of files.
   [["prompt", "push", ""], ""],
