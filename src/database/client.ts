@@ -59,7 +59,7 @@ export function openRemote(
  */
 function withFirstErrors(response: Response): Response {
   const read = response.json.bind(response);
-  response.json = async () => {
+  const json = async () => {
     const body: Partial<PipelineBody> | null = await read();
     for (const { response } of body?.results ?? []) {
       const errors = response?.result?.step_errors ?? [];
@@ -68,7 +68,8 @@ function withFirstErrors(response: Response): Response {
     }
     return body;
   };
-  return response;
+  // A host may have replaced the class of responses by one whose methods cannot be assigned to.
+  return Object.defineProperty(response, "json", { value: json });
 }
 
 /** What a server answers, as far as it is read here. */

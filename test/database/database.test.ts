@@ -10,6 +10,7 @@ import { verifyBalanced } from "../balanced.ts";
 import { createFolder, until } from "../conformance/processes.ts";
 import { bearer, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import { filePathOf } from "../../src/common/config.ts";
+import { openRemote } from "../../src/database/client.ts";
 import { serialized } from "../../src/database/connection.ts";
 import { connect } from "../../src/database/file.ts";
 import { claimFile } from "../../src/database/file-claim.ts";
@@ -119,6 +120,17 @@ for (const [name, status, body, failure] of replies) {
     await new Promise((resolve) => server.close(resolve));
   });
 }
+
+test("reads from a server where a host has replaced the class of responses", async () => {
+  class HostResponse extends Response {}
+  Object.defineProperty(HostResponse.prototype, "json", { value: Response.prototype.json });
+  const result = { cols: [{ name: "a" }], rows: [[{ type: "integer", value: "1" }]], affected_row_count: 0 };
+  const results = [{ type: "ok", response: { type: "execute", result } }, { type: "ok", response: { type: "close" } }];
+  const send = () => Promise.resolve(new HostResponse(JSON.stringify({ baton: null, base_url: null, results })));
+  const database = openRemote("http://127.0.0.1:1", "serve", undefined, send);
+  assert.equal((await database.read({ sql: "select 1 as a" })).map(({ a }) => a), [1]);
+  database.close();
+});
 
 for (const [name, before] of [["first", 0], ["second", 1]] as const) {
   test(`submits are stored once if the file cannot be checked after their commit, the ${name} one`, async () => {
