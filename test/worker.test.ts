@@ -76,6 +76,9 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     for (const answer of await Promise.all(atOnce)) assert.is(answer.status, 200);
     const [row] = await database.read({ sql: "select count(*) as commits from commits" });
     assert.is(row!.commits, 10);
+    await givesFeedback((path, init) =>
+      worker.fetch(new Request(`https://example.com${path}`, { headers, ...init }), env)
+    );
     const asking = { Origin: "https://app.example.com", "Access-Control-Request-Method": "POST" };
     const preflight = new Request(url, { method: "OPTIONS", headers: asking });
     const allowed = await worker.fetch(preflight, { ...env, CORS_ORIGIN: asking.Origin });
@@ -94,6 +97,20 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     database.close();
     await server.stop("SIGKILL");
   }
+}
+
+/** Feedback that comes at the same moment shares no transaction either. Early feedback joins its record. */
+async function givesFeedback(send: (path: string, init: RequestInit) => Promise<Response>): Promise<void> {
+  const give = (name: string, value: unknown) =>
+    send(`/v1/diagnosis/early/feedback/${name}`, { method: "PUT", body: JSON.stringify({ value }) });
+  const answers = await Promise.all(["a", "b", "c", "d"].map((name) => give(name, true)));
+  assert.equal(answers.map(({ status }) => status), [200, 200, 200, 200]);
+  const feedback = [{ record: "early", name: "a", value: false }, { record: "diag_x", name: "a", value: true }];
+  const many = await readAnswer(await send("/v1/feedback", { method: "POST", body: JSON.stringify({ feedback }) }));
+  const waiting = { status: 200, recordId: null, isChanged: true };
+  assert.equal(many.json, { results: [waiting, waiting] });
+  const { json } = await readAnswer(await give("a", false));
+  assert.equal((json as { isChanged: boolean }).isChanged, false);
 }
 
 /** While a Worker's module is loaded there are no random values and no timers. */
