@@ -60,7 +60,7 @@ export function openRemote(
 function withFirstErrors(response: Response): Response {
   const read = response.json.bind(response);
   const json = async () => {
-    const body: Partial<PipelineBody> | null = await read();
+    const body = await read() as Partial<PipelineBody> | null;
     for (const { response } of body?.results ?? []) {
       const errors = response?.result?.step_errors ?? [];
       const first = errors.findIndex((error) => error !== null);
