@@ -3,7 +3,7 @@ import { createClient, LibsqlError } from "@libsql/client/http";
 import { isFileUrl } from "../common/config.ts";
 import type { DatabaseLocation } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
-import { around, bind, classifyErrors, closedError, hasCode, isBusy, isClosedError } from "./database.ts";
+import { around, bind, classifyErrors, closedError, hasCode, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose, Row } from "./database.ts";
 import { withTimeout } from "../common/timeout.ts";
 
@@ -58,13 +58,11 @@ export function openRemote(
  * other one ends a program. A server that takes the lock from a transaction gives an error for each of its later steps.
  */
 function withFirstErrors(response: Response): Response {
-  const read = response.json.bind(response);
   const json = async () => {
-    const body = await read() as Partial<PipelineBody> | null;
+    const body = JSON.parse(await response.text()) as Partial<PipelineBody> | null;
     for (const { response } of body?.results ?? []) {
-      const errors = response?.result?.step_errors ?? [];
-      const first = errors.findIndex((error) => error !== null);
-      if (first !== -1) errors.fill(null, first + 1);
+      const errors = response?.result?.step_errors;
+      errors?.fill(null, errors.findIndex(Boolean) + 1);
     }
     return body;
   };
@@ -115,11 +113,9 @@ function classifyError(error: unknown): Failure | undefined {
   // Only an error from the server for a statement proves that nothing took effect. Any other error is a missing reply.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
   if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
-  return isBusy(error) || hasCode(error, endedTransaction) ? "retryable" : "rejected";
+  // Another client holds the lock. Or it was given the lock of a transaction that had run for 5 s, which was rolled back.
+  return hasCode(error, /^(SQLITE|TRANSACTION)_(BUSY|TIMEOUT)/) ? "retryable" : "rejected";
 }
-
-// A server takes the lock from a transaction that has run for 5 s while others wait, and rolls that back.
-const endedTransaction = /^TRANSACTION_(TIMEOUT|BUSY)$/;
 
 function classifyStatus(cause: unknown): Failure | undefined {
   const status = cause instanceof Error && "status" in cause ? Number(cause.status) : 0;

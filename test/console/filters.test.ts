@@ -190,7 +190,7 @@ test("a query that no form of a page sends is refused in place of the page", asy
     [`prompts/${promptId}/compare?other=dep_nope`]: "This prompt has no deployment dep_nope",
     "prompts?archived=1": "Field archived must be yes",
     "deployments?archived=1": "Field archived must be yes",
-    [`records/export?deployment=${deployId}&format=xml`]: "Field format must be one of ndjson, csv",
+    [`records/export?deployment=${deployId}&format=xml`]: "Field format must be one of ndjson, csv, promptfoo",
     [`records/export?deployment=${deployId}&order=up`]: "Field order must be one of newest, oldest",
   };
   for (const [path, sentence] of Object.entries(paths)) {

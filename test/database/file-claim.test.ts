@@ -1,7 +1,7 @@
 // A served file, its write-ahead log (WAL), and what happens to both. Only checkpoints write to the file itself.
 // Runs on every runtime.
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
-import { open, readFile, stat, truncate, utimes } from "node:fs/promises";
+import { closeSync, openSync, readSync, statSync, truncateSync, writeSync } from "node:fs";
+import { readFile, stat, utimes } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
@@ -197,20 +197,20 @@ function spoilHeader(path: string): () => void {
   };
 }
 
-/** What someone does to the log of a file, in place: its inode stays. */
-const mishaps: Record<string, (log: string) => Promise<void>> = {
-  "is emptied": (log) => truncate(log),
-  "is cut by a page": async (log) => await truncate(log, (await stat(log)).size - 4096 - 24),
-  "is cut to its header": (log) => truncate(log, 32),
+/** What someone does to the log of a file, in place: its inode stays. It is done at once, so that no checkpoint runs meanwhile. */
+const mishaps: Record<string, (log: string) => void> = {
+  "is emptied": (log) => truncateSync(log),
+  "is cut by a page": (log) => truncateSync(log, statSync(log).size - 4096 - 24),
+  "is cut to its header": (log) => truncateSync(log, 32),
   "gets another header": (log) => overwrite(log, 16),
-  "gets other bytes at its end": async (log) => overwrite(log, (await stat(log)).size - 4096 - 24),
-  "is overwritten with zeros": async (log) => overwrite(log, 0, (await stat(log)).size),
+  "gets other bytes at its end": (log) => overwrite(log, statSync(log).size - 4096 - 24),
+  "is overwritten with zeros": (log) => overwrite(log, 0, statSync(log).size),
 };
 
-async function overwrite(path: string, position: number, length = 24): Promise<void> {
-  const file = await open(path, "r+");
-  await file.write(new Uint8Array(length), 0, length, position);
-  await file.close();
+function overwrite(path: string, position: number, length = 24): void {
+  const file = openSync(path, "r+");
+  writeSync(file, new Uint8Array(length), 0, length, position);
+  closeSync(file);
 }
 
 const fault = "The file -wal beside the database was changed by another process";
@@ -220,7 +220,7 @@ for (const [name, happen] of Object.entries(mishaps)) {
     const { path, database } = await serveFile();
     await until(async () => (await readFile(path, "latin1")).includes("TABLE texts"));
     await database.write(Array.from({ length: 4 }, () => insert(mebibyte)));
-    await happen(`${path}-wal`);
+    happen(`${path}-wal`);
     for (let round = 0; round < 3; round++) {
       await database.write([insert(1)]).then(
         () => assert.unreachable(),
@@ -231,10 +231,10 @@ for (const [name, happen] of Object.entries(mishaps)) {
   });
 
   test(`a write is refused if the log ${name} just before it`, async () => {
-    let happens = async () => {};
+    let happens = () => {};
     const { path, database } = await serveFile((connection) => ({
       write: async (statements) => {
-        await happens();
+        happens();
         return await connection.write(statements);
       },
     }));
@@ -261,7 +261,7 @@ test("a change in the same step of the file system's clock as the last look is n
   try {
     Date.now = () => at;
     assert.is(await count(database), 0);
-    await overwrite(path, 24);
+    overwrite(path, 24);
     await setTime();
     await database.write([insert(1)]).then(
       () => assert.unreachable(),
