@@ -14,13 +14,12 @@ export const noFeedback: readonly SlicePiece[] = [];
 /** What the statement of a slice joins: the offsets of the records that have feedback, and in the same order what it says. */
 export function feedbackOfSlice(kinds: FeedbackKinds | undefined, withAuthors = false) {
   if (!kinds?.size) return { sql: "", args: {} };
+  // Rows come in the order of the primary key, the only index. To ask for that order takes twice the time.
   const sql = ` cross join (
     select group_concat(position - :first) as judged, group_concat(name) as names,
-      group_concat(json_quote(value)) as given, ${withAuthors ? "group_concat(json_quote(author))" : "null"} as authors
-    from (
-      select * from feedback where position >= :first and position < :end
-        and name in (select value from json_each(:names)) order by position, name
-    )
+      json_group_array(value) as given, ${withAuthors ? "json_group_array(author)" : "null"} as authors
+    from feedback not indexed
+    where position >= :first and position < :end and name in (select value from json_each(:names))
   )`;
   return { sql, args: { names: JSON.stringify([...kinds.keys()]) } };
 }
@@ -31,8 +30,8 @@ export function readFeedback(row: Row, kinds: FeedbackKinds | undefined): (offse
   if (offsets === null) return () => noFeedback;
   const at: number[] = JSON.parse(`[${offsets}]`);
   const names = textOrNull(row, "names")!.split(",");
-  const given: (number | string)[] = JSON.parse(`[${textOrNull(row, "given")}]`);
-  const authors: string[] = JSON.parse(`[${textOrNull(row, "authors") ?? ""}]`);
+  const given: (number | string)[] = JSON.parse(textOrNull(row, "given")!);
+  const authors: string[] = JSON.parse(textOrNull(row, "authors") ?? "[]");
   const toPiece = (nth: number): SlicePiece => {
     const name = names[nth]!, value = given[nth]!;
     return { name, value: kinds!.get(name) === "boolean" ? value === 1 : value, author: authors[nth] ?? "" };
