@@ -35,7 +35,9 @@ if (currentRuntime === "Node") {
     assert.ok(files.includes("src/ledger/ledger.ts"));
     assert.equal(
       files.filter((file) =>
-        /^src\/(management|console|cli|deploy)\/|^src\/(http|ledger)\/(feedback|management|openapi)|^node:/.test(file)
+        /^src\/(management|console|mcp|cli|deploy)\/|^src\/(http|ledger)\/(feedback|management|openapi)|^node:/.test(
+          file,
+        )
       ),
       [],
     );

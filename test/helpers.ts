@@ -13,6 +13,7 @@ import { consolePagesWith } from "../src/console/face.ts";
 import { feedback } from "../src/http/feedback.ts";
 import { managementWith } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
+import { mcp } from "../src/mcp/face.ts";
 import type { BodyLimit, Context } from "../src/http/context.ts";
 import { managementOverloaded } from "../src/common/errors.ts";
 import { createLog } from "../src/common/log.ts";
@@ -39,7 +40,7 @@ const patientManagement = managementWith({ adminToken }, () => createSlots(16, p
 });
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 5_000 })];
+export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 5_000 }), mcp()];
 
 export const promptFile = {
   title: "Greeting",

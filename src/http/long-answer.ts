@@ -52,10 +52,11 @@ export function createLongAnswer({ longStore, longWork, exports }: ManagementAcc
 /** The header of a response that starts before its content is ready. nginx would keep its parts until it is complete. */
 export const unbuffered = (): HeaderValues => ({ "X-Accel-Buffering": "no" });
 
-const notReady = Symbol("not ready");
+/** Stands for an output that is not ready. */
+export const notReady = Symbol("not ready");
 
 /** A space, another one every `ms` until the output is ready, and then its JSON. */
-async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
+export async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
   let found: unknown = notReady;
   for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";
   yield stringify(found);

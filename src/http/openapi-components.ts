@@ -36,7 +36,7 @@ const securitySchemes = {
 export const securedBy = (scheme: keyof typeof securitySchemes): Part[] => [{ [scheme]: [] }];
 
 /** The schemas of all named structs that occur in these, by name. */
-function namedSchemas(structs: object[]): Record<string, JsonSchema> {
+export function namedSchemas(structs: object[]): Record<string, JsonSchema> {
   const found = new Map<string, JsonSchema>();
   const visit = (struct: object): void => {
     const name = nameOf(struct);

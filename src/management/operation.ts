@@ -23,7 +23,7 @@ import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
 
 /** How a caller reaches management. Code that embeds the service calls it without a token. */
-export const sources = ["api", "command line", "console", "embedded"] as const;
+export const sources = ["api", "command line", "console", "embedded", "mcp"] as const;
 export type Source = (typeof sources)[number];
 
 /** What a caller may do. Each role may do everything that those before it may. */

@@ -71,6 +71,7 @@ const landed = {
   "023-declare-variables": "161f03919b1df59bc4f1d831ecade5572565e81c39c951542fe3f0793b82d69e",
   "024-create-feedback": "d2ae0aecdc234bb9823c87662d1dc3f099a5e33fc067eb562c2e0a6afd215ca6",
   "025-create-reviews": "587c5d238b64ed8ba40f256f6131f04551315d0fedebacccbc6ba60ee2a28445",
+  "026-name-mcp": "c58a8b217faae58febfcae74a8bd54dffc2026807f9380ce2a130b2c1192962b",
 };
 
 test("a migration that has landed is never edited", () => {

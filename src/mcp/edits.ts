@@ -1,0 +1,73 @@
+// Edits of the texts of messages: pieces that must occur exactly once are replaced. All else stays as it was written.
+import { conflict } from "../common/errors.ts";
+import { jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import type { Messages } from "../schema/serving.ts";
+
+export type Edit = { old: string; new: string };
+
+/**
+ * Applies edits in order, each to what those before it left. Throws for one whose `old` does not occur exactly once in all texts
+ * together, occurrences that overlap included.
+ */
+export function applyEdits(messages: Messages, edits: readonly Edit[]): Messages {
+  const texts: string[] = [];
+  mapTexts(messages.text, (text) => {
+    texts.push(text);
+    return text;
+  });
+  for (const [index, { old, new: replacement }] of edits.entries()) {
+    const found = texts.flatMap((text, nth) => positionsOf(text, old).map((at) => ({ nth, at })));
+    const [only] = found;
+    if (only === undefined || found.length > 1) throw notOnce(index, found.length);
+    const text = texts[only.nth]!;
+    texts[only.nth] = text.slice(0, only.at) + replacement + text.slice(only.at + old.length);
+  }
+  let nth = 0;
+  return jsonText(mapTexts(messages.text, () => texts[nth++]!));
+}
+
+const mostCounted = 100;
+
+const notOnce = (index: number, count: number) =>
+  conflict(
+    `edits[${index}].old must occur exactly once in the texts of the messages, and occurs ${
+      count === 0 ? "nowhere" : count < mostCounted ? `${count} times` : `${mostCounted} times or more`
+    }. ${count === 0 ? "Copy it from get_prompt, character by character" : "Add what stands around it"}`,
+    "edit_not_unique",
+  );
+
+function positionsOf(text: string, part: string): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(part); at >= 0 && found.length < mostCounted; at = text.indexOf(part, at + 1)) {
+    found.push(at);
+  }
+  return found;
+}
+
+/** Replaces the texts of messages: contents that are texts, and the texts of their parts. */
+const mapTexts = (messages: string, map: (text: string) => string): string =>
+  mapItems(
+    messages,
+    (message) =>
+      mapMember(message, "content", (content) =>
+        content.startsWith("[")
+          ? mapItems(content, (part) =>
+            mapMember(part, "text", (text) =>
+              mapString(text, map)))
+          : mapString(content, map)),
+  );
+
+const mapItems = (list: string, map: (item: string) => string): string => `[${readItems(list).map(map).join(",")}]`;
+
+function mapMember(object: string, name: string, map: (value: string) => string): string {
+  const members = readMembers(object), value = members.get(name);
+  const mapped = value === undefined ? undefined : map(value);
+  return mapped === value ? object : stringifyMembers(members.set(name, mapped!));
+}
+
+/** Maps a text. One that stays the same keeps its escapes, and a value of another kind stays. */
+function mapString(value: string, map: (text: string) => string): string {
+  if (!value.startsWith('"')) return value;
+  const text = JSON.parse(value) as string, mapped = map(text);
+  return mapped === text ? value : JSON.stringify(mapped);
+}

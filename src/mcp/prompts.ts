@@ -1,0 +1,86 @@
+// Active deployments as prompts of the protocol, whose arguments are the variables of the live version.
+import { conflict, deployNotFound } from "../common/errors.ts";
+import { readItems, readMembers } from "../common/json-text.ts";
+import { readDeclarations } from "../management/declarations.ts";
+import { getDeployment, listDeployments } from "../management/deployments.ts";
+import type { Deployment } from "../management/deployments.ts";
+import { renderPrompt } from "../management/renderings.ts";
+import { getPromptVersion } from "../management/versions.ts";
+import type { PromptVersion } from "../management/versions.ts";
+import { check } from "../schema/struct.ts";
+import * as v from "../management/values.ts";
+import { listOverAll } from "./pages.ts";
+import type { Session } from "./session.ts";
+
+/** The variables of a version as arguments. One that is declared as not required may be left out. */
+const toArguments = ({ variables, declarations }: PromptVersion) => {
+  const declared = readDeclarations(declarations);
+  return variables.map((name) => {
+    const { description, required = true } = declared.get(name) ?? {};
+    return { name, ...(description === undefined ? {} : { description }), required };
+  });
+};
+
+const isServed = ({ isActive, archivedAt }: Deployment): boolean => isActive && archivedAt === null;
+
+const findVersion = ({ call }: Session, { promptId, currentVersion: version }: Deployment): Promise<PromptVersion> =>
+  call(getPromptVersion, { id: promptId, version });
+
+async function describe(session: Session, deployment: Deployment) {
+  const version = await findVersion(session, deployment);
+  const { title, description } = version;
+  return {
+    name: deployment.reference,
+    title,
+    description: description === "" ? title : description,
+    arguments: toArguments(version),
+  };
+}
+
+/** The prompts that a caller may see, in pages. */
+export async function listPrompts(session: Session, cursor: unknown) {
+  const { items, ...rest } = await listOverAll(
+    session,
+    cursor,
+    (workspaceId, page) => session.call(listDeployments, { workspaceId, ...page }),
+  );
+  return { prompts: await Promise.all(items.filter(isServed).map((one) => describe(session, one))), ...rest };
+}
+
+/** A prompt with its arguments filled in. Its name is the reference or the id of a deployment. */
+export async function getPrompt(session: Session, name: unknown, given: unknown = {}) {
+  const id = check(v.deploymentReference, name, "name");
+  const values = check(v.texts, given, "arguments");
+  const deployment = await session.call(getDeployment, { id });
+  if (!isServed(deployment)) throw deployNotFound();
+  const version = await findVersion(session, deployment);
+  const wanted = toArguments(version);
+  const missing = wanted.filter(({ name, required }) => required && !Object.hasOwn(values, name));
+  if (missing.length > 0) throw conflict(`Missing arguments: ${missing.map(({ name }) => name).join(", ")}`);
+  const empty = Object.fromEntries(wanted.map(({ name }) => [name, ""]));
+  const { promptId, currentVersion } = deployment;
+  const filled = { id: promptId, version: currentVersion, values: { ...empty, ...values } };
+  const { messages } = await session.call(renderPrompt, filled);
+  return {
+    description: version.description === "" ? version.title : version.description,
+    messages: readItems(messages.text).flatMap(toMessages),
+  };
+}
+
+/** A message in the form of the protocol, which has only the roles user and assistant, and one part in a message. */
+function toMessages(source: string): { role: "user" | "assistant"; content: { type: "text"; text: string } }[] {
+  const { role, content } = JSON.parse(source) as { role: string; content: string | { text?: unknown }[] };
+  const parts = typeof content === "string"
+    ? [content]
+    : readItems(readMembers(source).get("content")!).map(toPartText);
+  return parts.map((text) => ({
+    role: role === "assistant" ? "assistant" : "user",
+    content: { type: "text", text },
+  }));
+}
+
+/** The text of a part, or its JSON if it has none. */
+function toPartText(source: string): string {
+  const { text } = JSON.parse(source) as { text?: unknown };
+  return typeof text === "string" ? text : source;
+}

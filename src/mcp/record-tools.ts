@@ -1,0 +1,174 @@
+// Tools on records: statistics of them, the records themselves, and feedback. What they hold was written by users and models.
+import { isJsonText, stringify } from "../common/json-text.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
+import { compareStats } from "../management/compare.ts";
+import { addFeedback } from "../management/feedback.ts";
+import { recordFilter } from "../management/record-filter.ts";
+import { getDiagnosis, listWorkspaceDiagnoses } from "../management/records.ts";
+import { readStats } from "../management/stats.ts";
+import { pageOf } from "../management/operation.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
+import { feedbackName, feedbackValue, opinion } from "../schema/feedback.ts";
+import { described, exactly, nullable, optional, refined } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "../management/values.ts";
+import { cutText, shorten } from "./cut.ts";
+import { deployment } from "./deployment-tools.ts";
+import { workspaceOf } from "./session.ts";
+import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
+
+const { from, to, promptVersion } = recordFilter;
+const mostParts = 20;
+
+const stats = tool({
+  name: "stats",
+  title: "Statistics of a deployment",
+  description:
+    "Statistics of the records of a deployment, over all and by version: failures, latency in ms, tokens, cost in " +
+    `USD and feedback. It has the newest ${mostParts} versions and promotions. Times are Unix milliseconds.`,
+  role: "viewer",
+  isForeign: true,
+  input: { deployment, promptVersion, from, to, ...inWorkspace },
+  output: readStats.output,
+  async run({ call }, { deployment: deployId, ...input }) {
+    const found = await call(readStats, { deployId, ...input });
+    const { versions, promotions } = found;
+    return { ...found, versions: versions.slice(0, mostParts), promotions: promotions.slice(-mostParts) };
+  },
+});
+
+const compare = tool({
+  name: "compare",
+  title: "Compare two deployments or versions",
+  description:
+    "Compares the records of two deployments, or of two versions of one, with 95 % intervals, and says in a " +
+    "sentence what they show. For two versions of a deployment, give it as a and as b, with aVersion and bVersion.",
+  role: "viewer",
+  isForeign: true,
+  input: {
+    a: described(deployment, "The deployment to compare with, such as support/assistant@production"),
+    aVersion: optional(described(v.positive, "The version of a. Default: all")),
+    b: described(deployment, "The deployment that is compared"),
+    bVersion: optional(described(v.positive, "The version of b. Default: all")),
+    from,
+    to,
+    ...inWorkspace,
+  },
+  output: compareStats.output,
+  run: async ({ call }, input) => await call(compareStats, input),
+});
+
+const maxBytes = 8_192; // of a record in one result
+const maxPreview = 160; // characters
+
+const shown = {
+  id: v.textAs<RecordId>(),
+  deployId: v.textAs<DeploymentId>(),
+  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT"),
+  promptVersion: v.positive,
+  createdAt: described(v.timestamp, "Unix milliseconds"),
+  status: described(v.text, "The code, and its name in the workspace if it has one"),
+  latency: described(nullable(v.numeric), "Milliseconds"),
+};
+
+/** What promptledger itself knows of a record. */
+const toShown = ({ id, deployId, reference, promptVersion, createdAt, status, statusName, latency }: Diagnosis) => ({
+  ...{ id, deployId, reference, promptVersion, createdAt },
+  status: shorten(`${stringify(status)}${statusName === null ? "" : ` (${statusName})`}`, maxPreview),
+  latency: numberOrNull(plain(latency)),
+});
+
+const plain = (value: unknown): unknown => isJsonText(value) ? JSON.parse(value.text) : value;
+const numberOrNull = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) ? value : null;
+
+const Preview = exactly({
+  ...shown,
+  sessionId: described(v.text, `Its first ${maxPreview} characters`),
+  input: described(v.text, `Its first ${maxPreview} characters`),
+  output: described(v.text, `Its first ${maxPreview} characters`),
+});
+
+function toPreview(record: Diagnosis): Infer<typeof Preview> {
+  const { input, output } = (plain(record.content) ?? {}) as { input?: unknown; output?: unknown };
+  const preview = (value: unknown) => shorten(typeof value === "string" ? value : stringify(value ?? ""), maxPreview);
+  return {
+    ...toShown(record),
+    ...{ sessionId: preview(plain(record.sessionId)), input: preview(input), output: preview(output) },
+  };
+}
+
+const { sessionId, status, failures, model, slowerThan, text, feedback, withoutFeedback } = recordFilter;
+
+const listRecords = tool({
+  name: "list_records",
+  title: "List records",
+  description:
+    "Lists records, newest first: what applications submitted of their model calls. It shows how each begins; " +
+    "get_record shows all of one. A page may be short or empty after a long search: go on while nextCursor is not null.",
+  role: "viewer",
+  isForeign: true,
+  input: {
+    deployment: optional(deployment),
+    ...{ promptVersion, status, failures, from, to, sessionId, model, slowerThan, text, feedback, withoutFeedback },
+    ...inWorkspace,
+    ...page,
+  },
+  output: pageOf(Preview),
+  async run(session, { deployment: deployId, workspaceId, limit = defaultPage, ...input }) {
+    const workspace = await workspaceOf(session, workspaceId);
+    const found = await session.call(listWorkspaceDiagnoses, { ...input, deployId, limit, workspaceId: workspace });
+    return { ...found, items: found.items.map(toPreview) };
+  },
+});
+
+const position = refined(v.cursor, (value) => /^\d{1,12}$/.test(value), v.cursorWords, { pattern: "^[0-9]{1,12}$" });
+
+const getRecord = tool({
+  name: "get_record",
+  title: "Get a record",
+  description:
+    `Returns a record as JSON text, ${maxBytes} bytes of it at a time: input, output, all that was submitted, and ` +
+    "its feedback. With nextCursor as cursor it goes on.",
+  role: "viewer",
+  isForeign: true,
+  input: {
+    record: described(v.recordId, "The id of the record"),
+    cursor: optional(described(position, "The nextCursor of the result before, to go on where it ended")),
+  },
+  output: exactly({
+    ...shown,
+    text: described(v.text, "What was submitted, as JSON text. It may begin and end in the middle"),
+    nextCursor: described(nullable(v.text), "The cursor of the rest, or null at the end"),
+  }),
+  async run({ call }, { record: id, cursor = "0" }) {
+    const record = await call(getDiagnosis, { id });
+    const { sessionId, content, additional_properties, ...others } = record;
+    // What most look for comes first.
+    const whole = stringify({ content, sessionId, additional_properties, ...others });
+    const { piece, next } = cutText(whole, Number(cursor), maxBytes);
+    return { ...toShown(record), text: piece, nextCursor: next === undefined ? null : String(next) };
+  },
+});
+
+const { comment } = opinion;
+
+const giveFeedback = tool({
+  name: "give_feedback",
+  title: "Give feedback on a record",
+  description:
+    "Says what you think of a record: true or false, a number, or a label, under a name such as correct. It replaces " +
+    "what you said before under that name. Each name has one kind of values in a workspace.",
+  role: addFeedback.role,
+  change: "adds",
+  input: {
+    record: described(v.recordId, "The id of the record"),
+    name: described(feedbackName, "What is judged, such as correct"),
+    value: described(feedbackValue, "true, false, a number or a label"),
+    comment,
+  },
+  output: addFeedback.output,
+  run: async ({ call }, { record: id, ...given }) => await call(addFeedback, { id, ...given, source: "program" }),
+});
+
+export const recordTools = [stats, compare, listRecords, getRecord, giveFeedback];

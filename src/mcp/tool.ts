@@ -1,0 +1,48 @@
+// What a tool is: a name and a description for models, the least role that may call it, its input and output, and what it runs.
+import { isCount } from "../schema/values.ts";
+import { described, exactly, optional, predicate } from "../schema/struct.ts";
+import type { Members, Schema, Struct } from "../schema/struct.ts";
+import type { Role } from "../management/operation.ts";
+import * as v from "../management/values.ts";
+import type { Session } from "./session.ts";
+
+type Declared<Input, Output extends object> = {
+  name: string;
+  title: string;
+  description: string;
+  /** That of the operations it runs. */
+  role: Role;
+  /** Whether it may undo what is there. Undefined for a tool that changes nothing. */
+  change?: "adds" | "replaces";
+  /** Whether its output has texts of strangers: of the users of applications, and of models. */
+  isForeign?: true;
+  output: Struct<Output, unknown>;
+  run(session: Session, input: Input): Promise<Output>;
+};
+
+/** Any tool. */
+export type Tool = Omit<Declared<never, object>, "output"> & { input: Struct<object, Schema>; output: object };
+
+/** Defines a tool. Its input has only the members of a schema. */
+export const tool = <S extends Schema, Output extends object>(
+  { input, ...declared }: Declared<Members<S>, Output> & { input: S },
+): Tool => ({ ...declared, input: exactly<Schema>(input) });
+
+/** An input member: where to look, for callers who may see several workspaces. */
+export const inWorkspace = {
+  workspaceId: optional(described(v.workspaceId, "The id of the workspace. Needed only if you may see several")),
+};
+
+export const defaultPage = 20;
+const mostOnPage = 100;
+const pageSize = predicate<number>(
+  `an integer from 1 to ${mostOnPage}`,
+  (value) => isCount(value) && value >= 1 && value <= mostOnPage,
+  { type: "integer", minimum: 1, maximum: mostOnPage, default: defaultPage },
+);
+
+/** Input members of tools that list. */
+export const page = {
+  limit: optional(described(pageSize, "How many to return at most")),
+  cursor: optional(described(v.cursor, "The nextCursor of the result before, to go on where it ended")),
+};
