@@ -7,6 +7,7 @@ import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
 import { runUpkeep } from "./management/retention.ts";
+import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
 import { answer, requireRemote } from "./runtime/worker-requests.ts";
 
@@ -32,7 +33,7 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const { faces } = servedFaces(config);
+  const { faces } = servedFaces(config, config.mcp ? [mcp()] : []);
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
 }

@@ -22,6 +22,7 @@ import type { Shell } from "./completion.ts";
 import { checkCommands } from "./check.ts";
 import { feedbackPresentations } from "./feedback.ts";
 import { importCommands } from "./import.ts";
+import { mcpCommands } from "./mcp.ts";
 import { pullCommands } from "./pull.ts";
 import { releaseCommands } from "./release.ts";
 import { typesCommands } from "./types.ts";
@@ -170,7 +171,9 @@ const operationCommands = commandsOf(operations, [
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
 
-const nouns = [...operationCommands, ...folderCommands, ...serviceCommands].map(({ name: [noun] }) => noun);
+const nouns = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands].map(({ name: [noun] }) =>
+  noun
+);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
 /** Commands of the same noun stand together. */
@@ -178,6 +181,7 @@ export const commands: Command[] = [
   ...promptCommands,
   ...operationCommands,
   ...folderCommands,
+  ...mcpCommands,
   ...serviceCommands,
 ]
   .sort((a, b) => orderOf(a) - orderOf(b));

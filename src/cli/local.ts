@@ -11,11 +11,20 @@ import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
 import { stripControls } from "./format.ts";
 
+/** An open database. `callAs` makes what runs operations for a caller other than the user. */
+type Local = {
+  call: Call;
+  callAs(caller: Omit<Caller, "actor">): Call;
+  database: Database;
+  applied: string[];
+  close(): void;
+};
+
 /** Opens the database. `applied` names the migrations that `schema` allowed, and that it lacked. */
 export async function openLocal(
   terminal: Terminal,
   schema: SchemaPolicy,
-): Promise<{ call: Call; database: Database; applied: string[]; close(): void }> {
+): Promise<Local> {
   const { env, say, report, exists } = terminal;
   const config = readConfig(env);
   const { url } = config.database;
@@ -25,12 +34,14 @@ export async function openLocal(
   const notify = (notice: string) => say(`${stripControls(notice)}\n`);
   const { database, applied } = await openConfigured(config.database, "manage", { schema, notify });
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
-  const caller: Caller = { source: "command line", actor: userOf(terminal) ?? "", role: "owner" };
   const secrets = [config.adminToken, env.PROMPTLEDGER_TOKEN]
     .filter((token): token is string => token !== undefined && adminTokenFault(token) === undefined);
-  const management = { database, clock: Date.now, caller, report, secrets };
+  const store = { database, clock: Date.now, report, secrets }, actor = userOf(terminal) ?? "";
+  const callAs: Local["callAs"] = (caller) => (operation, input) =>
+    perform(operation, { ...store, caller: { ...caller, actor } }, { value: input });
   return {
-    call: (operation, input) => perform(operation, management, { value: input }),
+    call: callAs({ source: "command line", role: "owner" }),
+    callAs,
     database,
     applied,
     close: database.close,

@@ -26,16 +26,9 @@ export function connectTo(
   terminal: Terminal,
   { name = "--server", timeoutMs = defaultTimeoutMs }: { name?: string; timeoutMs?: number } = {},
 ): Call {
-  const { env, say } = terminal;
-  const base = readServer(server, name);
-  const token = readToken(env, name);
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const { base, token, headers } = readAccess(server, terminal, name);
   // A management token has a name of its own.
   const actor = isToken(token) ? undefined : userOf(terminal);
-  const { protocol, hostname } = new URL(base);
-  if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
-    say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
-  }
   return async (operation, input) => {
     const named = namesActor(operation) && findActor(input) === undefined ? { ...input, actor } : input;
     const { method, path, body } = toRequest(operation, named);
@@ -50,6 +43,30 @@ export function connectTo(
     for await (const part of parts) text += part;
     return readAnswer(base, operation, response, text) as never;
   };
+}
+
+/** Sends bodies to a path of the service at a URL, with the token in the environment. Gives the text of each response. */
+export function sendTo(server: string, path: string, terminal: Terminal, name: string) {
+  const { base, headers } = readAccess(server, terminal, name);
+  return async (body: string, more: Record<string, string>): Promise<{ status: number; text: string }> => {
+    const idle = idleTimeout(base, false, defaultTimeoutMs);
+    const init = { method: "POST", headers: { ...headers, ...more }, redirect: "manual", signal: idle.signal, body };
+    const response = await idle.wait(() => fetchOnce(base + path, init as RequestInit));
+    let text = "";
+    for await (const part of readParts(response, idle)) text += part;
+    return { status: response.status, text };
+  };
+}
+
+/** The URL of a service, and what each request to it has. Warns where the token is not encrypted. */
+function readAccess(server: string, { env, say }: Terminal, name: string) {
+  const base = readServer(server, name);
+  const token = readToken(env, name);
+  const { protocol, hostname } = new URL(base);
+  if (protocol === "http:" && !/^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
+    say(`Warning: the admin token is sent unencrypted to ${hostname}\n`);
+  }
+  return { base, token, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" } };
 }
 
 const findActor = (input: { actor?: unknown }) => input.actor;

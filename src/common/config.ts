@@ -28,6 +28,8 @@ export type Config = Readonly<{
   adminToken: string | undefined;
   /** Whether the management API is on without `adminToken` too, for management tokens alone. */
   management: boolean;
+  /** Whether the Model Context Protocol is on, for agents with management tokens. */
+  mcp: boolean;
   logLevel: LogLevel;
   logFormat: LogFormat;
   /** Whether to migrate an outdated schema at startup. If not, an outdated schema aborts startup. */
@@ -114,6 +116,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
     management: oneOf("MANAGEMENT", ["true", "false"], "false") === "true",
+    mcp: oneOf("MCP", ["true", "false"], "false") === "true",
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
     migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
@@ -124,6 +127,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     corsOrigins: Object.freeze(corsOrigins),
   });
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  if (config.mcp && adminToken === undefined && !config.management) {
+    faults.push("MCP needs ADMIN_TOKEN or MANAGEMENT=true, without which nobody can call it");
+  }
   if (config.bodyBudgetBytes < config.maxBodyBytes) faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
   if (config.metricsPort === config.port && config.port !== 0) {
     faults.push("METRICS_PORT must differ from PORT");

@@ -12,6 +12,9 @@ export const openApiPath = "/openapi.json";
 /** Where the console of a service is, if it has one. Its route also answers the root of the service, while it is on. */
 export const consolePath = "/console";
 
+/** Where agents reach a service by the Model Context Protocol, if it has that face. */
+export const mcpPath = "/mcp";
+
 /** `Members` is what it adds to the service for the code that embeds it. */
 export type Face<Members extends object = object> = {
   /** The path of its routes, below the base path of the service: `/admin/v1`. */

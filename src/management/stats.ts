@@ -19,7 +19,7 @@ const overTime = "Over time, the oldest first, if an interval was given. Parts w
 
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
-const Stats = named(
+export const Stats = named(
   "Stats",
   exactly({
     deployId: v.textAs<DeploymentId>(),

@@ -5,6 +5,7 @@ import type { JsonText } from "../common/json-text.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { readText, whileUnread } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
+import { mcpPath } from "../http/face.ts";
 import type { Face } from "../http/face.ts";
 import { afterSpaces, notReady, unbuffered } from "../http/long-answer.ts";
 import { untilGone } from "../http/long-work.ts";
@@ -22,8 +23,7 @@ import type { Fault } from "./protocol.ts";
 import { findMethod, respond } from "./server.ts";
 import type { Session } from "./session.ts";
 
-const path = "/mcp";
-const identity = { path, name: "mcp()", needs: "management()" } as const;
+const identity = { path: mcpPath, name: "mcp()", needs: "management()" } as const;
 const defaultQuietMs = 20_000;
 const accepted = 202;
 
@@ -47,14 +47,14 @@ export function mcp(options: NoOptions = {}): Face & typeof identity {
 export function mcpWith({ quietMs = defaultQuietMs }: { quietMs?: number }): Face & typeof identity {
   return {
     ...identity,
-    routes: [path],
+    routes: [mcpPath],
     secrets: [],
     mount(basePath, faces) {
       checkBeside(identity, faces);
       const management = faces.find((face): face is ManagementFace => "access" in face);
       if (!management?.isOn) throw invalid(nobodyCalls);
       const router = createRouter(basePath);
-      router.all(path, async (ctx: RequestContext, context: Context, access: ManagementAccess) => {
+      router.all(mcpPath, async (ctx: RequestContext, context: Context, access: ManagementAccess) => {
         try {
           return await answer(ctx, context, access, quietMs);
         } catch (error) {

@@ -89,6 +89,12 @@ const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 const metaOf = ({ _meta }: Record<string, unknown>): Record<string, unknown> => isObject(_meta) ? _meta : {};
 const versionIn = (params: Record<string, unknown>): unknown => metaOf(params)[versionKey];
 
+/** The version in the params of a request. */
+export function versionOf(params: Record<string, unknown>): string | undefined {
+  const version = versionIn(params);
+  return typeof version === "string" ? version : undefined;
+}
+
 /** What is wrong with the version of a request, and with the headers it came with over HTTP. */
 export function findFault({ method, params: { value } }: Message, headers?: Headers): Fault | undefined {
   const version = versionIn(value), header = headers?.get("MCP-Protocol-Version") ?? undefined;

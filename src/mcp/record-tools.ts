@@ -5,7 +5,7 @@ import { compareStats } from "../management/compare.ts";
 import { addFeedback } from "../management/feedback.ts";
 import { recordFilter } from "../management/record-filter.ts";
 import { getDiagnosis, listWorkspaceDiagnoses } from "../management/records.ts";
-import { readStats } from "../management/stats.ts";
+import { readStats, Stats } from "../management/stats.ts";
 import { pageOf } from "../management/operation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { feedbackName, feedbackValue, opinion } from "../schema/feedback.ts";
@@ -19,6 +19,7 @@ import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 
 const { from, to, promptVersion } = recordFilter;
 const mostParts = 20;
+const { series: _, ...statsMembers } = Stats.schema;
 
 const stats = tool({
   name: "stats",
@@ -29,10 +30,9 @@ const stats = tool({
   role: "viewer",
   isForeign: true,
   input: { deployment, promptVersion, from, to, ...inWorkspace },
-  output: readStats.output,
+  output: exactly(statsMembers),
   async run({ call }, { deployment: deployId, ...input }) {
-    const found = await call(readStats, { deployId, ...input });
-    const { versions, promotions } = found;
+    const { series: _, versions, promotions, ...found } = await call(readStats, { deployId, ...input });
     return { ...found, versions: versions.slice(0, mostParts), promotions: promotions.slice(-mostParts) };
   },
 });

@@ -8,7 +8,7 @@ import type { Clock } from "../common/domain.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
-import { consolePath } from "../http/face.ts";
+import { consolePath, mcpPath } from "../http/face.ts";
 import { serveDatabase } from "../http/service.ts";
 import { claimFile, whileServed } from "../database/file-claim.ts";
 import { makeFile } from "../database/open-migrated.ts";
@@ -54,7 +54,9 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
-  const { pages, faces } = servedFaces(config);
+  // Most services are not for agents. They load nothing of it.
+  const forAgents = config.mcp ? [(await import("../mcp/face.ts")).mcp()] : [];
+  const { pages, faces } = servedFaces(config, forAgents);
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });
   measureProcess(service.metrics);
@@ -81,6 +83,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   log.info("Listening", {
     url,
     console: isManaged ? url + consolePath : undefined,
+    mcp: config.mcp ? url + mcpPath : undefined,
     metrics,
     database: describeDatabase(config.database.url),
     ...build,

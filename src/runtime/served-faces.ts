@@ -7,10 +7,11 @@ import { feedback } from "../http/feedback.ts";
 import { management } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 
-/** Makes all faces for the settings. While management is off, the console says which settings turn it on. */
+/** Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on. */
 export function servedFaces(
   { adminToken, management: tokens }: Pick<Config, "adminToken" | "management">,
+  others: readonly Face[] = [],
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true });
-  return { pages, faces: [management({ adminToken, tokens }), openapi(), feedback(), pages] };
+  return { pages, faces: [management({ adminToken, tokens }), openapi(), feedback(), pages, ...others] };
 }

@@ -25,6 +25,7 @@ test("without settings it serves a file in the working directory on loopback", (
     bodyBudgetBytes: 67108864,
     adminToken: undefined,
     management: false,
+    mcp: false,
     logLevel: "info",
     logFormat: "text",
     migrates: true,
@@ -41,6 +42,15 @@ test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () =
   assert.equal(readConfig(turso).database, { url: "libsql://a.turso.io", authToken: "turso" });
   const both = { ...turso, DATABASE_URL: "http://127.0.0.1:8080", DATABASE_AUTH_TOKEN: "own" };
   assert.equal(readConfig(both).database, { url: "http://127.0.0.1:8080", authToken: "own" });
+});
+
+test("MCP is on if told so, beside a management that somebody can use", () => {
+  assert.equal(
+    [readConfig({}).mcp, readConfig({ MCP: "true", MANAGEMENT: "true" }).mcp, readConfig({ MCP: "false" }).mcp],
+    [false, true, false],
+  );
+  assert.match(refusal({ MCP: "true" }), "MCP needs ADMIN_TOKEN or MANAGEMENT=true");
+  assert.match(refusal({ MCP: "on" }), "MCP must be one of true, false");
 });
 
 test("management is on without an admin token if told so", () => {
