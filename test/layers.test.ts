@@ -152,6 +152,20 @@ test("what a Worker imports needs no file system and no process", () => {
   assert.not.ok(reached.has("database/file.ts"));
 });
 
+test("what serves, and the command line, load MCP only once it is on", () => {
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    reached.add(file);
+    for (const [, name] of sources.get(file)!.matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"/gm)) {
+      const imported = new URL(name!, `file:///${file}`).pathname.slice(1);
+      if (!reached.has(imported)) visit(imported);
+    }
+  };
+  for (const file of ["cli.ts", "runtime/serve.ts", "runtime/boot.ts", "runtime/demo.ts"]) visit(file);
+  assert.ok(reached.has("console/face.ts") && reached.has("cli/mcp.ts"));
+  assert.equal([...reached].filter((file) => file.startsWith("mcp/")), []);
+});
+
 test("only http/respond.ts knows status codes, and only errors.ts the texts of refusals", () => {
   for (const file of files.filter((file) => file.startsWith("http/"))) {
     const code = sources.get(file)!.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");

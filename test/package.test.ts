@@ -72,6 +72,7 @@ await service.close();
 // Each mistake is an error where it is written.
 const mistakes = `
 import { consolePages } from "promptledger/console";
+import { mcp } from "promptledger/mcp";
 import { openapi } from "promptledger/openapi";
 import { createLog, createService, openService, Refusal } from "promptledger";
 import type { Log, LogFields, ServiceOptions, ServiceSettings } from "promptledger";
@@ -106,6 +107,8 @@ createService({ database, log: pino });
 createService({ database, faces: [consolePages()] });
 // @ts-expect-error
 createService({ database, faces: [management(), consolePages()] });
+// @ts-expect-error
+createService({ database, faces: [mcp()] });
 // @ts-expect-error
 createService({ database, faces: [management(), openapi(), management()] });
 // @ts-expect-error
@@ -276,6 +279,7 @@ if (currentRuntime === "Node") {
     ["promptledger/console", ["consolePages"]],
     ["promptledger/feedback", ["feedback"]],
     ["promptledger/management", ["management"]],
+    ["promptledger/mcp", ["mcp"]],
     ["promptledger/migrate", ["Refusal", "migrate"]],
     ["promptledger/node", ["toNodeHandler"]],
     ["promptledger/openapi", ["openapi"]],

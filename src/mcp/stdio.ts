@@ -55,7 +55,7 @@ const tooLong = {
   id: undefined,
 };
 
-/** Answers requests in this process. */
+/** Answers requests here, for a caller. */
 export const answerIn = (session: Session): Answerer => async (request) => {
   const { id } = request;
   const fault = findFault(request);
