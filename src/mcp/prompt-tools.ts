@@ -61,7 +61,7 @@ const diffVersions = tool({
   run: async ({ call }, { prompt: id, ...versions }) => await call(showDifferences, { id, ...versions }),
 });
 
-const mostEdits = 100;
+const mostEdits = 50;
 const edit = exactly({
   old: described(v.filledText, "A piece of a message's text, exactly as it is there. It must occur only once"),
   new: described(v.text, "What replaces it"),

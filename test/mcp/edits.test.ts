@@ -86,6 +86,16 @@ test("edits follow each other", () => {
   );
 });
 
+test("a text that was made to be slow to search takes no longer than others", () => {
+  const half = "a".repeat(150_000);
+  const began = performance.now();
+  assert.throws(
+    () => edited([{ role: "user", content: "a".repeat(600_000) }], [{ old: `${half}b${half}`, new: "" }]),
+    /nowhere/,
+  );
+  assert.ok(performance.now() - began < 3_000);
+});
+
 test("what is not edited stays as it was written, in every digit and escape", () => {
   const source =
     '[{"role":"user","content":"\\u0041bc","seed":1.00},{"role":"user","content":[{"type":"text","text":"x"},{"n":1e2}]}]';
