@@ -44,7 +44,7 @@ export function mcp(options: NoOptions = {}): Face & typeof identity {
 }
 
 /** The same, with responses that begin after `quietMs` even if they are not ready. */
-export function mcpWith({ quietMs = defaultQuietMs }: { quietMs?: number }): Face & typeof identity {
+export function mcpWith({ quietMs = defaultQuietMs }: { quietMs?: number | undefined }): Face & typeof identity {
   return {
     ...identity,
     routes: [mcpPath],

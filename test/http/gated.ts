@@ -3,6 +3,7 @@ import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import type { Slots } from "../../src/common/slots.ts";
 import { managementWith } from "../../src/http/management.ts";
+import { mcpWith } from "../../src/mcp/face.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";
 import { adminToken, bearer, captureLog, createTenant, managementOf } from "../helpers.ts";
@@ -33,7 +34,10 @@ export async function openGated(atOnce: number, timeout: number, quietMs?: numbe
       return leave;
     },
   };
-  const faces = [managementWith({ adminToken }, () => longWork, { quietMs, changeTimeout: timeout })];
+  const faces = [
+    managementWith({ adminToken }, () => longWork, { quietMs, changeTimeout: timeout }),
+    mcpWith({ quietMs }),
+  ];
   const { fetch } = serveContext(database, { clock: () => noon, log, faces });
   const send = async (path: string, signal?: AbortSignal, method = "GET", body?: string) => {
     const init = {
