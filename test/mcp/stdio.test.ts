@@ -14,7 +14,6 @@ const test = suite(`MCP: standard streams on ${currentRuntime}`);
 
 const read = async (chunks: (string | Uint8Array)[], maxBytes = 10) => {
   const lines: unknown[] = [];
-  // deno-lint-ignore require-await -- a generator of chunks
   async function* all() {
     yield* chunks;
   }
