@@ -275,6 +275,7 @@ if (currentRuntime === "Node") {
   ];
   const entries: [name: string, exported: string[]][] = [
     ["promptledger", service],
+    ["promptledger/ai-sdk", ["forAiSdk", "ledgerMiddleware", "ledgerTelemetry", "tracePrompt"]],
     ["promptledger/client", clientExports],
     ["promptledger/console", ["consolePages"]],
     ["promptledger/feedback", ["feedback"]],

@@ -129,10 +129,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
       const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
       const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
       const text = JSON.stringify(body);
-      const isStored = (body: unknown) => {
-        const { id, status } = Object(body) as Partial<DiagnosisResponse>;
-        return id && status === "success";
-      };
+      const isStored = ({ id, status }: Partial<DiagnosisResponse>) => id && status === "success";
       const attempt = () => {
         transport.touch(submitTimeout);
         return transport.send<DiagnosisResponse>(path, submitTimeout, isStored, headers, text);

@@ -89,6 +89,8 @@ type Lists<Names extends string, Listed extends Names = Names> = [Names] extends
 export type Prompt<Config = Record<string, unknown>> = {
   /** The id of the deployment; of a fallback, what was asked for. */
   readonly deployId: string;
+  /** What was asked for: the reference of the deployment, or its id. */
+  readonly reference: string;
   readonly title: string;
   readonly description: string;
   readonly messages: readonly Message[];
@@ -137,6 +139,9 @@ export type Outcome = {
   output?: unknown;
   /** The tokens, as the model's provider reports them. The service knows the names of all large providers. */
   usage?: object | null | undefined;
+  /** The model and its provider, if they are not those of the prompt's `llmConfig`. */
+  model?: string | undefined;
+  provider?: string | undefined;
   /** Any JSON to be kept with the record, beside that of `call`. */
   additional_properties?: Record<string, unknown>;
 };
@@ -144,7 +149,7 @@ export type Outcome = {
 /** What a prompt says, wherever it comes from. */
 export type PromptContent = Pick<
   Prompt,
-  "deployId" | "title" | "description" | "messages" | "llmConfig" | "version"
+  "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version"
 >;
 
 /** Freezes a value and all in it: what one request of the application changed, others would get. */
@@ -212,13 +217,14 @@ export const createPrompt = (
           isDone = true;
           record(() => {
             const endAt = now();
-            const { status, usage, additional_properties: ofOutcome } = outcome;
+            const { status, usage, input, output, additional_properties: ofOutcome, ...more } = outcome;
             return {
+              ...more,
               deployId,
               idempotencyKey,
               sessionId,
               status,
-              content: contentOf(outcome),
+              content: contentOf(input, output),
               // The clock may have been set back.
               latency: Math.max(0, endAt - startAt),
               startAt,

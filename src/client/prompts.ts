@@ -199,8 +199,8 @@ export const createPrompts = (
   const promptOf = (asked: string, { deploy, ...served }: ServedPrompt, source: PromptSource) =>
     create(asked, freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source);
 
-  const create = (asked: string, content: PromptContent, source: PromptSource) =>
-    createPrompt(content, source, own(prompts, asked)?.optional, calls, runtime);
+  const create = (asked: string, content: Omit<PromptContent, "reference">, source: PromptSource) =>
+    createPrompt({ ...content, reference: asked }, source, own(prompts, asked)?.optional, calls, runtime);
 
   return {
     get(deployId, { fallback } = {}) {

@@ -140,11 +140,9 @@ export const createQueue = (
     const isStored = (result: Result) => result?.status === 201 || result?.status === 200;
     // Feedback that waits for its record has null for an id.
     const idOf = ({ id, recordId = id }: Result) => recordId;
-    const isWanted = (body: unknown) => {
-      const { results } = Object(body) as { results?: Result[] };
-      return results?.length === length &&
-        results.every?.((result) => isStored(result) ? idOf(result) !== undefined : result?.code);
-    };
+    const isWanted = ({ results }: { results?: Result[] }) =>
+      results?.length === length &&
+      results.every?.((result) => isStored(result) ? idOf(result) !== undefined : result?.code);
     let whole: PromptLedgerError | undefined;
     // Why each item was not stored; undefined for those that were.
     const errors = await send<{ results: Result[] }>(path, submitTimeout, isWanted, undefined, text).then(

@@ -6,10 +6,10 @@ import type { DiagnosisItem } from "./shapes.ts";
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
 
 /** The content of a record. The service wants at least one of the two, as a text. */
-export const contentOf = (outcome: { input?: unknown; output?: unknown }): DiagnosisItem["content"] => {
-  const textOf = (value: unknown) =>
-    typeof value === "string" ? value : JSON.stringify(value ?? undefined) as string | undefined;
-  const input = textOf(outcome.input), output = textOf(outcome.output);
+export const contentOf = (...given: [input: unknown, output: unknown]): DiagnosisItem["content"] => {
+  const [input, output] = given.map((value) =>
+    typeof value === "string" ? value : JSON.stringify(value ?? undefined) as string | undefined
+  );
   return { input, output: output ?? (input === undefined ? "" : undefined) };
 };
 

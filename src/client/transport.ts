@@ -29,13 +29,13 @@ export type Reply<T> = [body: T, headers: Headers, sentAt: number];
 export type Transport = {
   /**
    * One attempt, which takes `timeout` ms at most, and less once the application is idle. With a body, which is JSON, it is a
-   * POST. Rejects with a PromptLedgerError if the response is no success, or not what is wanted. 304 is wanted if
-   * it has the tag that `If-None-Match` named.
+   * POST. Rejects with a PromptLedgerError if the response is no success, or not what is wanted, of which `isWanted` decides by
+   * the members of the body. 304 is wanted if it has the tag that `If-None-Match` named.
    */
   send<T>(
     path: string,
     timeout: number,
-    isWanted: (body: unknown) => unknown,
+    isWanted: (body: Partial<NonNullable<T>>) => unknown,
     headers?: Record<string, string>,
     body?: string,
   ): Promise<Reply<T>>;
@@ -88,7 +88,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
   const send = async <T>(
     path: string,
     timeout: number,
-    isWanted: (body: unknown) => unknown,
+    isWanted: (body: Partial<NonNullable<T>>) => unknown,
     headers: Record<string, string> = {},
     body?: string,
   ): Promise<Reply<T>> => {
@@ -114,7 +114,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
         const { ok, status, headers: received } = response;
         const body = await readJson(response);
         // A 304 of the service itself has the tag that was sent, which a proxy may have weakened before.
-        if (status === 304 ? headers["If-None-Match"]?.endsWith(received.get("ETag")!) : ok && isWanted(body)) {
+        if (status === 304 ? headers["If-None-Match"]?.endsWith(received.get("ETag")!) : ok && isWanted(Object(body))) {
           return [body as T, received, sentAt];
         }
         throw errorOf(status, received, body);

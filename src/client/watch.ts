@@ -17,10 +17,8 @@ type Watch = {
   stop(): void;
 };
 
-const isRevisions = (body: unknown) => {
-  const { deployments } = Object(body) as Partial<Revisions>;
-  return deployments && Object.values(deployments).every((deployment) => deployment?.version > 0);
-};
+const isRevisions = ({ deployments }: Partial<Revisions>) =>
+  deployments && Object.values(deployments).every((deployment) => deployment?.version > 0);
 
 /**
  * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets what is

@@ -1,0 +1,227 @@
+// One call of a model: what it was given, what it gives, and its record.
+import type { Client } from "../client.ts";
+import { tracePrompt } from "../trace.ts";
+import type { TraceApi } from "../trace.ts";
+import type { Tag } from "./settings.ts";
+
+/** The part of a client that is used here. */
+export type Ledger = Pick<Client, "record">;
+
+/** A part of a model's content, or of its stream, in any version of the specification of language models. */
+type Part = { type: string; id?: string; [member: string]: unknown };
+
+/** What a model gives at once. */
+type Result = { content?: Part[]; finishReason?: unknown; usage?: unknown; response?: unknown };
+
+/** What a call begins with. */
+export type CallStart = {
+  input: unknown;
+  provider?: string | undefined;
+  modelId?: string | undefined;
+  /** Whether the AI SDK was told to keep these to itself. */
+  recordInputs?: boolean | undefined;
+  recordOutputs?: boolean | undefined;
+  trace?: TraceApi | undefined;
+};
+
+/** A call that is under way. It is recorded once, when it ends the first time. None of its functions throws. */
+export type OpenCall = {
+  add(part: Part): void;
+  end(): void;
+  fail(error: unknown): void;
+  /** The application wants no more of it, unless the reason is that it took too long. */
+  abort(reason?: unknown): void;
+};
+
+/** Status codes. 1 and 0 mean the same in every workspace, unless it says otherwise. */
+const finished = 1, failed = 0, aborted = 2;
+
+const maxError = 1000; // characters
+
+/** JSON without what is no text: files would make the record too large. */
+const toJson = (value: unknown): string =>
+  JSON.stringify(value, function (this: Record<string, unknown>, name, shown) {
+    const member = this[name];
+    if (typeof member === "bigint") return String(member);
+    if (member instanceof URL) return member.href;
+    const bytes = member instanceof ArrayBuffer || ArrayBuffer.isView(member) ? member.byteLength : undefined;
+    if (bytes !== undefined) return `[${bytes} bytes]`;
+    const isFile = (name === "data" || name === "image") && typeof member === "string";
+    return isFile && !/^https?:/.test(member) && member.length > 200 ? `[${member.length} characters]` : shown;
+  });
+
+/** Messages whose content is one text have it as a text, as those of prompts do. */
+const inputOf = (input: unknown): unknown =>
+  Array.isArray(input)
+    ? input.map(({ role, content }) => ({
+      role,
+      content: content?.length === 1 && content[0].type === "text" ? content[0].text : content,
+    }))
+    : input;
+
+/** The tokens by the names of AI SDK 6 and 7, whatever the version of the specification. */
+const usageOf = (usage: unknown): Record<string, unknown> | undefined => {
+  const { inputTokens: input, outputTokens: output, ...others } = Object(usage) as Record<string, unknown>;
+  if (Object(input) !== input) return usage ? { inputTokens: input, outputTokens: output, ...others } : undefined;
+  const { total, cacheRead, cacheWrite } = input as Record<string, number>;
+  const { total: written, reasoning } = Object(output) as Record<string, number>;
+  return {
+    inputTokens: total,
+    outputTokens: written,
+    inputTokenDetails: { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite },
+    outputTokenDetails: { reasoningTokens: reasoning },
+  };
+};
+
+const parse = (input: unknown): unknown => {
+  try {
+    return JSON.parse(input as string);
+  } catch {
+    return input;
+  }
+};
+
+/** The text, if there is nothing else. Otherwise texts, tool calls and their results as JSON. */
+const outputOf = (content: Part[]): string => {
+  const shown = content.filter(({ type }) => !/reasoning|source/.test(type));
+  if (shown.every(({ type }) => type === "text")) return shown.map(({ text }) => text).join("");
+  return toJson(shown.map(({ type, text, toolCallId, toolName, input, result, mediaType }) => ({
+    type,
+    text,
+    toolCallId,
+    toolName,
+    input: parse(input),
+    result,
+    mediaType,
+  })));
+};
+
+const nameOf = (error: unknown): unknown => (Object(error) as Partial<Error>).name;
+const isAbort = (error: unknown): boolean => /^(Response)?Abort/.test(String(nameOf(error)));
+
+/** Begins a call that is recorded when it ends. */
+export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall => {
+  const { input, provider, modelId, recordInputs, recordOutputs, trace } = start;
+  const startAt = Date.now();
+  const content: Part[] = [];
+  const facts: Record<string, unknown> = {};
+  let model = modelId, usage: unknown, problem: unknown, isEnded = false;
+  tracePrompt(trace, tag);
+
+  const add = (part: Part): void => {
+    const { type, id, delta } = part;
+    if (type.endsWith("-delta")) {
+      const kind = type.replace("-delta", "");
+      if (kind !== "text" && kind !== "reasoning") return;
+      const open = content.findLast((other) => other.type === kind && other.id === id);
+      if (open) open.text += String(delta);
+      else content.push({ type: kind, id: id ?? "", text: String(delta) });
+    } else if (type === "response-metadata") {
+      model = part.modelId as string ?? model;
+      facts.response_id = id ?? facts.response_id;
+    } else if (type === "finish") {
+      ({ usage } = part);
+      const reason = part.finishReason;
+      facts.finish_reason = (Object(reason) as { unified?: string }).unified ?? reason;
+    } else if (type === "error") problem ??= part.error ?? "error";
+    else if (/^(text|tool-call|tool-result|file|reasoning)$/.test(type)) content.push({ ...part });
+  };
+
+  const record = (status: number): void => {
+    if (isEnded) return;
+    isEnded = true;
+    const endAt = Date.now();
+    try {
+      if (problem !== undefined) {
+        const { name = "Error", message = String(problem) } = Object(problem) as Partial<Error>;
+        // A message may quote what the model was given, or gave.
+        const isShown = recordInputs !== false && recordOutputs !== false;
+        facts.error = isShown ? `${name}: ${message}`.slice(0, maxError) : name;
+      }
+      const tokens = usageOf(usage);
+      ledger.record({
+        deployId: tag.deployId,
+        promptVersion: tag.version || undefined,
+        sessionId: tag.sessionId,
+        status,
+        content: {
+          input: recordInputs === false ? undefined : toJson(inputOf(input)),
+          output: recordOutputs === false ? "" : outputOf(content),
+        },
+        latency: Math.max(0, endAt - startAt),
+        startAt,
+        endAt,
+        model,
+        provider: provider?.replace(/\..*/, ""),
+        additional_properties: { ...tag.additional_properties, ...facts, ...(tokens && { token_usage: tokens }) },
+      });
+    } catch {
+      // What cannot be written as JSON must not cost the application its call.
+    }
+  };
+
+  const close = (): void => record(problem === undefined ? finished : isAbort(problem) ? aborted : failed);
+  const fail = (error: unknown): void => {
+    problem ??= error ?? "error";
+    close();
+  };
+  return {
+    add,
+    end: close,
+    fail,
+    abort(reason) {
+      if (nameOf(reason) === "TimeoutError") fail(reason);
+      // It may be left once it has finished.
+      else record(facts.finish_reason ? finished : aborted);
+    },
+  };
+};
+
+/** Adds what a model gave at once. */
+const addResult = (call: OpenCall, { content = [], finishReason, usage, response }: Result): void => {
+  content.forEach(call.add);
+  call.add({ ...Object(response) as object, type: "response-metadata" });
+  call.add({ type: "finish", finishReason, usage });
+};
+
+/** The same stream. What is read of it is added to the call, which ends with it. */
+const watch = (stream: ReadableStream<Part>, call: OpenCall): ReadableStream<Part> => {
+  const reader = stream.getReader();
+  return new ReadableStream<Part>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          call.end();
+          controller.close();
+        } else {
+          call.add(value);
+          controller.enqueue(value);
+        }
+      } catch (error) {
+        call.fail(error);
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      call.abort(reason);
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+};
+
+/** Runs a call of a model, and gives what it gives. */
+export const runCall = async <T>(call: OpenCall, execute: () => PromiseLike<T>): Promise<T> => {
+  let result: T;
+  try {
+    result = await execute();
+  } catch (error) {
+    call.fail(error);
+    throw error;
+  }
+  const { stream } = Object(result) as { stream?: ReadableStream<Part> };
+  if (stream) return { ...result, stream: watch(stream, call) };
+  addResult(call, result as Result);
+  call.end();
+  return result;
+};

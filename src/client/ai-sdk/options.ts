@@ -1,0 +1,16 @@
+// What the telemetry integration and the middleware are told.
+import type { CallOptions, Prompt } from "../prompt.ts";
+import type { TraceApi } from "../trace.ts";
+import { createTag } from "./settings.ts";
+import type { Tag } from "./settings.ts";
+
+export type RecordOptions = CallOptions & {
+  /** The prompt of calls whose arguments name none. Default: they are not recorded. */
+  prompt?: Pick<Prompt<object>, "deployId" | "reference" | "version"> | undefined;
+  /** `trace` of `@opentelemetry/api`: the active span of each call says which prompt it uses. */
+  trace?: TraceApi | undefined;
+};
+
+/** Makes what calls are recorded under whose arguments name no prompt. Each has a session of its own unless one is given. */
+export const defaultTagOf = ({ prompt, ...callOptions }: RecordOptions) => (): Tag | undefined =>
+  prompt && createTag(prompt, callOptions);

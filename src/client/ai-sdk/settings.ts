@@ -1,0 +1,136 @@
+// A prompt as arguments of generateText and streamText, and how their calls of a model find it again.
+import type { CallOptions, Prompt } from "../prompt.ts";
+import type { FillOptions, MessageLists, Values } from "../fill.ts";
+import type { Message } from "../shapes.ts";
+
+/** What a call is recorded under. It is JSON, as the AI SDK passes it on among the provider options. */
+export type Tag = {
+  deployId: string;
+  reference: string;
+  version: number;
+  sessionId: string;
+  additional_properties?: Record<string, never>;
+};
+
+const namespace = "promptledger";
+
+/** What the provider options of a call say. Undefined if the call has no prompt of ours. */
+export const tagOf = (providerOptions: unknown): Tag | undefined => {
+  const tag = Object(Object(providerOptions)[namespace]) as Partial<Tag>;
+  return typeof tag.deployId === "string" ? tag as Tag : undefined;
+};
+
+/** What a prompt is recorded under. */
+export const createTag = (
+  { deployId, reference, version }: Pick<Prompt, "deployId" | "reference" | "version">,
+  { sessionId = crypto.randomUUID(), additional_properties }: CallOptions = {},
+): Tag => ({
+  deployId,
+  reference,
+  version,
+  sessionId,
+  ...(additional_properties && { additional_properties: additional_properties as Record<string, never> }),
+});
+
+type Parts = ({ type: "text"; text: string } | { type: "image"; image: string })[];
+
+/** A message in the form of the AI SDK. */
+export type AiMessage =
+  | { role: "user"; content: string | Parts }
+  | { role: "assistant" | "system"; content: string };
+
+/** Arguments of generateText and streamText. */
+export type AiSettings = {
+  system?: string;
+  messages: AiMessage[];
+  maxOutputTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  presencePenalty?: number;
+  frequencyPenalty?: number;
+  seed?: number;
+  stopSequences?: string[];
+  /** Only with system messages after others, which AI SDK 7 takes only then. */
+  allowSystemInMessages?: true;
+  providerOptions: Record<typeof namespace, Tag>;
+};
+
+/** Any prompt of a client. That of a typed client is filled in with its own `fill`. */
+export type AnyPrompt = Pick<Prompt<object>, "deployId" | "reference" | "version" | "llmConfig"> & {
+  fill(...given: never[]): Message[];
+};
+
+/** How a prompt is filled in, and what its calls are recorded with. */
+export type AiOptions = FillOptions & CallOptions & {
+  /** Messages to put in the place of those that are one variable and nothing else. */
+  lists?: MessageLists;
+};
+
+// The settings of the AI SDK by the names that they have in an `llmConfig`, without underscores and capitals.
+const numbers: Record<string, keyof AiSettings> = {
+  maxtokens: "maxOutputTokens",
+  maxcompletiontokens: "maxOutputTokens",
+  maxoutputtokens: "maxOutputTokens",
+  temperature: "temperature",
+  topp: "topP",
+  topk: "topK",
+  presencepenalty: "presencePenalty",
+  frequencypenalty: "frequencyPenalty",
+  seed: "seed",
+};
+
+const settingsOf = (llmConfig: object): Partial<AiSettings> => {
+  const settings: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(llmConfig)) {
+    const name = given.replaceAll("_", "").toLowerCase();
+    if (Object.hasOwn(numbers, name) && typeof value === "number") settings[numbers[name]!] = value;
+    if (/^stop(sequences)?$/.test(name) && value?.length) settings.stopSequences = [value].flat();
+  }
+  return settings;
+};
+
+/** The parts of OpenAI's form in that of the AI SDK. Others are left as they are. */
+const toContent = (content: Message["content"]) =>
+  typeof content === "string" ? content : content.map((part) => {
+    const { url } = Object(part.image_url) as { url?: string };
+    return url ? { type: "image", image: url } : part;
+  });
+
+const isSystem = ({ role }: Message) => role === "system" || role === "developer";
+const textOf = ({ content }: Message) =>
+  typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("");
+
+/**
+ * A prompt as arguments of generateText and streamText: the settings of its `llmConfig` but the model, its system messages, and
+ * the others. `values` fill in its variables; messages that are filled in already may be given in their place. All calls of a
+ * model that are made with it are recorded in one session. Throws a MissingVariablesError as `fill` does.
+ *
+ * @example
+ * const prompt = await ledger.prompt("support/assistant@production");
+ * const { text } = await generateText({ model: openai("gpt-5"), ...forAiSdk(prompt, { shop: "Acme" }) });
+ */
+export const forAiSdk = (
+  prompt: AnyPrompt,
+  values: Values | readonly Message[] = {},
+  { lists, missing, ...callOptions }: AiOptions = {},
+): AiSettings => {
+  const fill = prompt.fill as Prompt["fill"];
+  const messages = Array.isArray(values)
+    ? values as Message[]
+    : fill(values as Values, lists, { ...(missing && { missing }) });
+  const first = messages.findIndex((message) => !isSystem(message));
+  const [system, others] = first < 0 ? [messages, []] : [messages.slice(0, first), messages.slice(first)];
+  const { providerOptions } = prompt.llmConfig as { providerOptions?: object };
+  return {
+    ...settingsOf(prompt.llmConfig),
+    ...(system.length > 0 && { system: system.map(textOf).join("\n\n") }),
+    messages: others.map((message) =>
+      isSystem(message)
+        ? { role: "system", content: textOf(message) }
+        : { ...message, content: toContent(message.content) }
+    ) as AiMessage[],
+    ...(others.some(isSystem) && { allowSystemInMessages: true }),
+    providerOptions: { ...providerOptions, [namespace]: createTag(prompt, callOptions) },
+  };
+};
