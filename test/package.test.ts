@@ -284,6 +284,7 @@ if (currentRuntime === "Node") {
     ["promptledger/migrate", ["Refusal", "migrate"]],
     ["promptledger/node", ["toNodeHandler"]],
     ["promptledger/openapi", ["openapi"]],
+    ["promptledger/providers", ["recordAnthropic", "recordGemini", "recordOpenAI", "tracePrompt"]],
     ["promptledger/testing", ["createTestService"]],
     ["promptledger/worker", [...service, "default", "migrate"].sort()],
   ];

@@ -1,5 +1,6 @@
 // One call of a model: what it was given, what it gives, and its record.
 import type { Client } from "../client.ts";
+import { aborted, failed, finished, isAbort, nameOf, textOf } from "../outcome.ts";
 import { tracePrompt } from "../trace.ts";
 import type { TraceApi } from "../trace.ts";
 import type { Tag } from "./settings.ts";
@@ -32,11 +33,6 @@ export type OpenCall = {
   /** The application wants no more of it, unless the reason is that it took too long. */
   abort(reason?: unknown): void;
 };
-
-/** Status codes. 1 and 0 mean the same in every workspace, unless it says otherwise. */
-const finished = 1, failed = 0, aborted = 2;
-
-const maxError = 1000; // characters
 
 /** JSON without what is no text: files would make the record too large. */
 const toJson = (value: unknown): string =>
@@ -96,9 +92,6 @@ const outputOf = (content: Part[]): string => {
   })));
 };
 
-const nameOf = (error: unknown): unknown => (Object(error) as Partial<Error>).name;
-const isAbort = (error: unknown): boolean => /^(Response)?Abort/.test(String(nameOf(error)));
-
 /** Begins a call that is recorded when it ends. */
 export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall => {
   const { input, provider, modelId, recordInputs, recordOutputs, trace } = start;
@@ -133,10 +126,9 @@ export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall 
     const endAt = Date.now();
     try {
       if (problem !== undefined) {
-        const { name = "Error", message = String(problem) } = Object(problem) as Partial<Error>;
         // A message may quote what the model was given, or gave.
         const isShown = recordInputs !== false && recordOutputs !== false;
-        facts.error = isShown ? `${name}: ${message}`.slice(0, maxError) : name;
+        facts.error = isShown ? textOf(problem) : nameOf(problem);
       }
       const tokens = usageOf(usage);
       ledger.record({

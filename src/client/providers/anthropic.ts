@@ -1,0 +1,65 @@
+// Anthropic: the Messages API.
+import { recordBy, textOr } from "./record.ts";
+import type { RecordResponse } from "./record.ts";
+
+type Block = { type: string; text?: string; input?: unknown };
+
+type Message = {
+  id: string;
+  model: string;
+  content: Block[];
+  stop_reason: string | null;
+  usage: object;
+  error: { type?: string; message?: string };
+};
+
+/** An event of a stream. */
+type Event = {
+  type: string;
+  index: number;
+  message?: Message;
+  content_block?: Block;
+  delta?: { text?: string; partial_json?: string; stop_reason?: string | null };
+  usage?: object;
+  error?: Message["error"];
+};
+
+const addEvent = (whole: Partial<Message>, event: Event): void => {
+  const { type, index, message, content_block: block, delta = {}, usage, error } = event;
+  const content = whole.content ??= [];
+  if (message) Object.assign(whole, message, { content });
+  if (block) content[index] = { ...block };
+  if (error) whole.error = error;
+  const open = content[index];
+  if (open && delta.text) open.text = (open.text ?? "") + delta.text;
+  // The input of a tool begins as an empty object, and is a text until it is whole.
+  if (open && delta.partial_json) open.input = (typeof open.input === "string" ? open.input : "") + delta.partial_json;
+  if (open && type === "content_block_stop" && typeof open.input === "string") open.input = JSON.parse(open.input);
+  if (delta.stop_reason) whole.stop_reason = delta.stop_reason;
+  // It has all counts so far, or some of them.
+  if (usage) {
+    const counted = Object.entries(usage).filter(([, count]) => count !== null);
+    whole.usage = { ...whole.usage, ...Object.fromEntries(counted) };
+  }
+};
+
+/**
+ * Records a call by a message of Anthropic, a stream of one, or a promise.
+ *
+ * @example
+ * const message = await recordAnthropic(prompt.call(), anthropic.messages.create(request), { input: request.messages });
+ */
+export const recordAnthropic: RecordResponse = recordBy<Message>({
+  add: (whole, part) => addEvent(whole, part as Event),
+  read: ({ id, model, usage, content = [], stop_reason, error }) => ({
+    id,
+    model,
+    usage,
+    output: textOr(
+      content.filter((block) => !block.type.includes("thinking")),
+      ({ type, text }) => type === "text" ? text : undefined,
+    ),
+    reason: stop_reason,
+    error: error && `${error.type}: ${error.message}`,
+  }),
+});
