@@ -160,6 +160,8 @@ const [shownApp, shownFetchingApp] = [
 const clientUse = `
 import { createClient, QuotaExceededError } from "promptledger-client";
 import type { Client, DiagnosisItem, Message, Prompt, TypedPrompt } from "promptledger-client";
+import { forAiSdk, ledgerMiddleware, ledgerTelemetry } from "promptledger-client/ai-sdk";
+import { recordOpenAI } from "promptledger-client/providers";
 const fetch = () => Promise.resolve(new Response('{"error":"Invalid API key"}', { status: 401 }));
 const ledger: Client = createClient({ apiKey: "pl_1", fetch, mask: (record) => ({ ...record, content: {} }) });
 ledger.on("error", ({ error }) => error instanceof QuotaExceededError ? error.resetAt.getTime() : error.code);
@@ -169,6 +171,14 @@ const messages: Message[] = prompt.fill({ a: 1 }, { history: [{ role: "user", co
 prompt.call().done({ status: 1, input: messages, output: null, usage: { prompt_tokens: 1 } });
 const record: DiagnosisItem = { deployId: "a@b", sessionId: "s", status: 1, content: { output: "" }, extra: { a: 1 } };
 const submitted: Promise<{ id: string } | string> = ledger.submit(record).catch(({ code }) => code as string);
+const completion = { choices: [{ message: { content: "Hello" } }] };
+const same: typeof completion = await recordOpenAI(prompt.call(), Promise.resolve(completion), { input: messages });
+async function* parts() {
+  yield completion;
+}
+const streamed: AsyncIterable<typeof completion> = await recordOpenAI(prompt.call(), parts());
+console.assert(same === completion && Boolean(streamed && ledgerTelemetry(ledger) && ledgerMiddleware(ledger)));
+console.assert(forAiSdk(prompt, { a: 1 }).messages[0]!.content === "1");
 console.log(prompt.llmConfig.model, messages[0]!.content, await submitted, (await ledger.close()).failed);
 type Known = { variables: "a"; lists: never; llmConfig: { model: string } };
 const typed: Client<{ "a@b": Known }> = createClient<{ "a@b": Known }>({ apiKey: "pl_1", fetch });
@@ -194,6 +204,41 @@ function mistakes(known: TypedPrompt<Known>) {
   ledger.submit({ deployId: "a@b", status: 1, content: {} });
 }
 export { mistakes };
+`;
+
+/** Of the client beside the AI SDK, in any version. */
+const aiUse = `
+import { generateText, streamText, wrapLanguageModel } from "ai";
+import { createClient } from "promptledger-client";
+import type { TypedPrompt } from "promptledger-client";
+import { forAiSdk, ledgerMiddleware, ledgerTelemetry } from "promptledger-client/ai-sdk";
+declare const own: Parameters<typeof wrapLanguageModel>[0]["model"];
+declare const known: TypedPrompt<{ variables: "a"; lists: "history"; llmConfig: { model: string } }>;
+const ledger = createClient({ apiKey: "pl_1" });
+const model = wrapLanguageModel({ model: own, middleware: [ledgerMiddleware(ledger)] });
+const prompt = await ledger.prompt("a@b");
+const settings = forAiSdk(prompt, { a: 1 }, { sessionId: "s", lists: { history: [] }, missing: "empty" });
+const { text, usage } = await generateText({ model, ...settings, maxRetries: 0 });
+streamText({ model, ...forAiSdk(known, known.fill({ a: 1 }, { history: [] })), temperature: 1 });
+streamText({
+  model,
+  ...settings,
+  messages: [...settings.messages, { role: "user", content: text }],
+  providerOptions: { ...settings.providerOptions, openai: { user: "ada" } },
+});
+export const telemetry = ledgerTelemetry(ledger, { prompt: known });
+// @ts-expect-error
+forAiSdk(prompt, { a: {} });
+// @ts-expect-error
+ledgerMiddleware({});
+console.log(usage.inputTokens);
+`;
+
+/** The same with what only AI SDK 7 has. */
+const ai7Use = `${aiUse}
+import { registerTelemetry } from "ai";
+registerTelemetry(telemetry);
+generateText({ model, ...settings, telemetry: { integrations: [telemetry] } });
 `;
 
 // Packing is the same on every runtime.
@@ -425,19 +470,25 @@ if (currentRuntime === "Node") {
     assert.equal(names.filter((name) => !name.endsWith(".json")).sort(), entries.map(([name]) => name).sort());
   });
 
-  test.full("the client is a package of its own, in one file, that needs no other", async () => {
+  test.full("the client is a package of its own, in one file for each entry, that needs no other", async () => {
     const { packages } = JSON.parse(await readFile(`${page}/node_modules/.package-lock.json`, "utf8"));
     assert.equal(Object.keys(packages), ["node_modules/promptledger-client"]);
     const own = `${page}/node_modules/promptledger-client`;
     assert.equal((await readdir(own)).sort(), [
       "LICENSE",
       "README.md",
+      "ai-sdk.js",
+      "ai-sdk.js.map",
       "index.js",
       "index.js.map",
       "package.json",
+      "providers.js",
+      "providers.js.map",
       "types",
     ]);
-    assert.not.match(await readFile(`${own}/index.js`, "utf8"), /^import |"\.\//m);
+    for (const file of ["ai-sdk.js", "index.js", "providers.js"]) {
+      assert.not.match(await readFile(`${own}/${file}`, "utf8"), /^import |"\.\//m);
+    }
     const manifest = JSON.parse(await readFile(`${own}/package.json`, "utf8"));
     const { version } = JSON.parse(await readFile(`${app}/node_modules/promptledger/package.json`, "utf8"));
     assert.equal([manifest.version, manifest.dependencies], [version, undefined]);
@@ -450,6 +501,17 @@ if (currentRuntime === "Node") {
     await run(page, pathOf("node_modules/.bin/tsc"), "--module", "nodenext", ...options, "use.ts");
   });
 
+  for (const [name, use] of [["ai", ai7Use], ["ai-6", aiUse], ["ai-5", aiUse]] as const) {
+    test.full(`the client is typed for a strict project with ${name}`, async () => {
+      await rm(`${page}/node_modules/ai`, { force: true });
+      await symlink(pathOf(`node_modules/${name}`), `${page}/node_modules/ai`);
+      await writeFile(`${page}/ai.ts`, use);
+      const options = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--target", "es2022"];
+      const lib = ["--lib", "es2022,dom,dom.iterable", "--types", "", "--module", "nodenext", "--noEmit"];
+      await run(page, pathOf("node_modules/.bin/tsc"), ...options, ...lib, "ai.ts");
+    });
+  }
+
   const clientRuns: [name: string, ...command: string[]][] = [
     ["Node", "node", "use.js"],
     ["Bun", pathOf("node_modules/.bin/bun"), "use.ts"],
@@ -457,7 +519,7 @@ if (currentRuntime === "Node") {
   ];
   for (const [name, command, ...args] of clientRuns) {
     test.full(`the client runs on ${name}`, async () => {
-      assert.is(await run(page, command!, ...args), "small 1 unauthorized 1\n");
+      assert.is(await run(page, command!, ...args), "small 1 unauthorized 2\n");
     });
   }
 
@@ -510,11 +572,12 @@ if (currentRuntime === "Node") {
     }
   });
 
-  test.full("the source map of the client has the sources", async () => {
-    const { sources, sourcesContent } = JSON.parse(
-      await readFile(`${page}/node_modules/promptledger-client/index.js.map`, "utf8"),
-    );
-    assert.is(sourcesContent.length, sources.length);
+  test.full("the source maps of the client have the sources", async () => {
+    for (const file of ["ai-sdk", "index", "providers"]) {
+      const path = `${page}/node_modules/promptledger-client/${file}.js.map`;
+      const { sources, sourcesContent } = JSON.parse(await readFile(path, "utf8"));
+      assert.is(sourcesContent.length, sources.length);
+    }
   });
 
   for (const command of ["serve", "demo"]) {

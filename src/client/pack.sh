@@ -1,10 +1,11 @@
 #!/bin/sh
-# `npm run pack:client`: packs promptledger-client, which is one file without imports, and its types. What both packages say of
-# themselves is taken from package.json.
+# `npm run pack:client`: packs promptledger-client, whose entries are each one file without imports, and their types. What both
+# packages say of themselves is taken from package.json.
 set -eu
 package=.cache/promptledger-client
 rm -rf "$package"
-esbuild src/client/index.ts --bundle --format=esm --target=es2023 --sourcemap --log-level=warning --outfile="$package/index.js"
+esbuild index=src/client/index.ts ai-sdk=src/client/ai-sdk/index.ts providers=src/client/providers/index.ts --bundle --format=esm \
+  --target=es2023 --sourcemap --log-level=warning --outdir="$package"
 tsc -p src/client/tsconfig.pack.json --outDir "$package/types"
 cp LICENSE "$package"
 # Without its links to other files of the repository, which the package does not have.
