@@ -226,6 +226,43 @@ for (const { name, sdk, connect } of ways) {
     server.requests();
   });
 
+  test(`${name}: an error in a stream is recorded once`, async () => {
+    const { stage, settings } = await begin();
+    await sdk.streamText({ ...settings, ...ask(settings, "FAULT") }).consumeStream();
+    const records = await stored(stage);
+    assert.equal(records.map(({ status, output }) => [status, output]), [[0, "Hello"]]);
+    assert.match(String(records[0]!.error), /Overloaded/);
+    server.requests();
+  });
+
+  test(`${name}: what the application aborts with counts as aborted, whatever it is`, async () => {
+    const { stage, settings } = await begin();
+    for (const reason of ["The user left", new Error("The user left")]) {
+      const abort = new AbortController();
+      const { textStream } = sdk.streamText({ ...settings, ...ask(settings, "SLOW"), abortSignal: abort.signal });
+      try {
+        for await (const delta of textStream) if (delta) abort.abort(reason);
+      } catch {
+        // Some versions end the stream with an error of their own.
+      }
+    }
+    assert.equal((await stored(stage)).map(({ status, output }) => [status, output]), [[2, "Hello"], [2, "Hello"]]);
+    server.requests();
+  });
+
+  test(`${name}: files are recorded by their size`, async () => {
+    const { stage, settings } = await begin();
+    const content = [
+      { type: "text" as const, text: "What is this?" },
+      { type: "image" as const, image: new Uint8Array(600), mediaType: "image/png" },
+    ];
+    await sdk.generateText({ ...settings, maxRetries: 0, messages: [{ role: "user", content }] });
+    const input = JSON.stringify((await stored(stage))[0]!.input);
+    assert.match(input, /What is this\?.*\[\d+ (bytes|characters)\]/);
+    assert.ok(input.length < 500, input);
+    server.requests();
+  });
+
   test(`${name}: a call that is aborted before its answer is recorded`, async () => {
     const { stage, settings } = await begin();
     const abort = new AbortController();
@@ -267,5 +304,88 @@ for (const { name, sdk, connect } of ways) {
     server.requests();
   });
 }
+
+test("7, telemetry: what the application keeps to itself is not recorded", async () => {
+  const stage = await createStage();
+  const integrations = ledgerTelemetry(stage.client, { prompt: stage.prompt, sessionId: "order-4711" });
+  const settings = { model: model7, maxRetries: 0, ...forAiSdk(stage.prompt, { name: "Ada" }) };
+  const run = (text: string, telemetry: ai7.TelemetryOptions) =>
+    ai7.generateText({ ...settings, ...ask(settings, text), telemetry: { ...telemetry, integrations } }).catch(
+      () => {},
+    );
+  await run("Hi", { recordInputs: false });
+  await run("Hi", { recordOutputs: false });
+  await run("ERROR", { recordInputs: false });
+  await run("Hi", { isEnabled: false });
+  const records = await stored(stage);
+  assert.equal(records.map(({ sessionId, input, output, error }) => [sessionId, Boolean(input), output, error]), [
+    ["order-4711", false, "Hello Ada", undefined],
+    [settings.providerOptions.promptledger.sessionId, true, "", undefined],
+    ["order-4711", false, "", "AI_APICallError"],
+  ]);
+  server.requests();
+});
+
+test("the active span of each call says which prompt it uses", async () => {
+  const stage = await createStage();
+  const set: object[] = [];
+  const trace = { getActiveSpan: () => ({ setAttributes: (attributes: object) => set.push(attributes) }) };
+  const settings = forAiSdk(stage.prompt, { name: "Ada" });
+  for (const way of ways) await way.sdk.generateText({ ...way.connect(stage, { trace }), ...ask(settings, "Hi") });
+  assert.equal(set, ways.map(() => ({ "gen_ai.prompt.name": "greeting", "gen_ai.prompt.version": "1" })));
+  server.requests();
+});
+
+test("forAiSdk gives settings, system messages and others in the form of the AI SDK", async () => {
+  const { prompt } = await createStage();
+  const llmConfig = {
+    model: "small",
+    max_tokens: 100,
+    top_p: 0.9,
+    topK: 40,
+    frequency_penalty: 0.1,
+    presencePenalty: 0.2,
+    seed: 7,
+    stop: "END",
+    temperature: "hot",
+    providerOptions: { openai: { user: "ada" } },
+  };
+  const fill = prompt.fill;
+  const { providerOptions, ...settings } = forAiSdk({ ...prompt, llmConfig, fill }, [
+    { role: "system", content: "Be brief." },
+    { role: "developer", content: [{ type: "text", text: "Be kind." }] },
+    {
+      role: "user",
+      content: [{ type: "text", text: "Who?" }, { type: "image_url", image_url: { url: "https://a.b/c" } }],
+    },
+    { role: "system", content: "Now in French." },
+    { role: "assistant", content: "Ada" },
+  ], { sessionId: "s" });
+  assert.equal(settings, {
+    maxOutputTokens: 100,
+    topP: 0.9,
+    topK: 40,
+    frequencyPenalty: 0.1,
+    presencePenalty: 0.2,
+    seed: 7,
+    stopSequences: ["END"],
+    system: "Be brief.\n\nBe kind.",
+    messages: [
+      { role: "user", content: [{ type: "text", text: "Who?" }, { type: "image", image: "https://a.b/c" }] },
+      { role: "system", content: "Now in French." },
+      { role: "assistant", content: "Ada" },
+    ] as never[],
+    allowSystemInMessages: true,
+  });
+  const { deployId, reference } = prompt;
+  assert.equal(providerOptions, {
+    openai: { user: "ada" },
+    promptledger: { deployId, reference, version: 1, sessionId: "s" },
+  });
+  assert.throws(() => forAiSdk(prompt), /without a value: name/);
+  assert.equal(forAiSdk(prompt, {}, { missing: "keep" }).system, "Greet {{name}}");
+  const two = [0, 1].map(() => forAiSdk(prompt, { name: "Ada" }).providerOptions.promptledger.sessionId);
+  assert.ok(two[0] !== two[1]);
+});
 
 test.run();

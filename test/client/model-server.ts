@@ -1,5 +1,5 @@
-// A model server that speaks OpenAI's protocol. What it does depends on the last message: `ERROR` is refused with a 400, `CUT`
-// loses the connection in the middle of an answer, and `SLOW` goes on only once the caller has left. With tools, the first answer calls
+// A model server that speaks OpenAI's protocol. What it does depends on the last message: `ERROR` is refused with a 400, `FAULT` gets
+// an error in the middle of a stream, `CUT` loses the connection there, and `SLOW` gets no further. With tools, the first answer calls
 // the first of them.
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
@@ -63,6 +63,11 @@ const answer = (body: Body, response: ServerResponse): void => {
   if (name) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
   else chunk({ role: "assistant", content: "Hello" });
   if (text.includes("SLOW")) return;
+  if (text.includes("FAULT")) {
+    return void response.end(
+      `data: ${JSON.stringify({ error: { message: "Overloaded", code: 529 } })}\n\ndata: [DONE]\n\n`,
+    );
+  }
   if (text.includes("CUT")) return void setTimeout(() => response.destroy(), 20);
   if (!name) chunk({ content: " Ada" });
   chunk({}, reason);

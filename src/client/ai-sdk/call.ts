@@ -55,18 +55,25 @@ const inputOf = (input: unknown): unknown =>
     }))
     : input;
 
-/** The tokens by the names of AI SDK 6 and 7, whatever the version of the specification. */
+/** The tokens as the versions 3 and 4 of the specification have them. */
+type NestedUsage = {
+  inputTokens: { total?: number; cacheRead?: number; cacheWrite?: number };
+  outputTokens: { total?: number; reasoning?: number };
+};
+
+/** The tokens by the names of AI SDK 5 to 7, which the service knows. Undefined if none were counted. */
 const usageOf = (usage: unknown): Record<string, unknown> | undefined => {
-  const { inputTokens: input, outputTokens: output, ...others } = Object(usage) as Record<string, unknown>;
-  if (Object(input) !== input) return usage ? { inputTokens: input, outputTokens: output, ...others } : undefined;
-  const { total, cacheRead, cacheWrite } = input as Record<string, number>;
-  const { total: written, reasoning } = Object(output) as Record<string, number>;
-  return {
-    inputTokens: total,
-    outputTokens: written,
-    inputTokenDetails: { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite },
-    outputTokenDetails: { reasoningTokens: reasoning },
-  };
+  let tokens = Object(usage) as Record<string, unknown>;
+  if (typeof tokens.inputTokens === "object") {
+    const { inputTokens: input, outputTokens: output } = usage as NestedUsage;
+    tokens = {
+      inputTokens: input.total,
+      outputTokens: output.total,
+      inputTokenDetails: { cacheReadTokens: input.cacheRead, cacheWriteTokens: input.cacheWrite },
+      outputTokenDetails: { reasoningTokens: output.reasoning },
+    };
+  }
+  return typeof (tokens.inputTokens ?? tokens.outputTokens) === "number" ? tokens : undefined;
 };
 
 const parse = (input: unknown): unknown => {
