@@ -1,4 +1,4 @@
-// What the client costs a page or a Worker that bundles it, and that it needs nothing of any runtime.
+// What the client and its other entries cost a page or a Worker that bundles them, and that they need nothing of any runtime.
 // Runs on Node alone.
 import { readFile } from "node:fs/promises";
 import { build } from "esbuild";
@@ -10,6 +10,7 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 const test = suite("client bundle");
 
 const mostBytes = 16_630; // minified
+const mostBytesOf = { "ai-sdk": 6_600, providers: 4_400 };
 
 // Bundling is the same on every runtime.
 if (currentRuntime === "Node") {
@@ -33,6 +34,24 @@ if (currentRuntime === "Node") {
     const { length } = new TextEncoder().encode(text);
     assert.ok(length <= mostBytes, `${length} bytes`);
   });
+
+  for (const [entry, most] of Object.entries(mostBytesOf)) {
+    test(`${entry} is at most ${most / 1000} kB, minified, and has nothing of others and little of the client in it`, async () => {
+      const { outputFiles: [file], metafile } = await build({
+        entryPoints: [pathOf(`src/client/${entry}/index.ts`)],
+        bundle: true,
+        minify: true,
+        write: false,
+        metafile: true,
+        format: "esm",
+        target: "es2023",
+        platform: "browser",
+      });
+      assert.ok(file!.contents.length <= most, `${file!.contents.length} bytes`);
+      const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith(`src/client/${entry}/`));
+      assert.equal(others.sort(), ["src/client/outcome.ts", "src/client/trace.ts"]);
+    });
+  }
 
   test("has its own files in it, and what it shares with the service: variables, and tokens for feedback", () => {
     const [output] = Object.values(metafile.outputs);
