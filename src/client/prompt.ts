@@ -2,9 +2,10 @@
 import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
-import { contentOf, newUuid } from "./record.ts";
+import { contentOf } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, Message, ServedPrompt } from "./shapes.ts";
+import { newUuid } from "./uuid.ts";
 
 /** Where a prompt comes from. */
 export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";

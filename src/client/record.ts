@@ -1,6 +1,7 @@
 // Records: what they are made of, and the mask that they pass.
 import { toClientError } from "./errors.ts";
 import type { DiagnosisItem } from "./shapes.ts";
+import { newUuid } from "./uuid.ts";
 
 /** Removes or replaces what must stay in the process: null leaves out the record. */
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
@@ -12,10 +13,6 @@ export const contentOf = (...given: [input: unknown, output: unknown]): Diagnosi
   );
   return { input, output: output ?? (input === undefined ? "" : undefined) };
 };
-
-/** A new UUID of version 7, which begins with the time (Unix ms). */
-export const newUuid = (now: number): string =>
-  `${now.toString(16).padStart(12, "0").replace(/.{8}/, "$&-")}-7${crypto.randomUUID().slice(15)}`;
 
 /** What the mask makes of a record, with the key under which it is stored once. Throws if the mask fails. */
 export const maskRecord = (record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null => {

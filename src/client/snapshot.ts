@@ -3,7 +3,7 @@ import { toClientError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import { maxPrompts } from "./limits.ts";
 import { isPrompt } from "./prompt.ts";
-import { newUuid } from "./record.ts";
+import { newUuid } from "./uuid.ts";
 import type { ServedPrompt } from "./shapes.ts";
 
 /** Keeps the text of a snapshot. `load` gives what was saved last, or nothing. */

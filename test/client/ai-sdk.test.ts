@@ -6,10 +6,10 @@ import * as ai5 from "ai-5";
 import * as ai6 from "ai-6";
 import { createOpenAICompatible as createOpenAICompatible1 } from "openai-compatible-1";
 import { createOpenAICompatible as createOpenAICompatible2 } from "openai-compatible-2";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { forAiSdk, ledgerMiddleware, ledgerTelemetry } from "../../src/client/ai-sdk/index.ts";
-import type { AiSettings, RecordOptions } from "../../src/client/ai-sdk/index.ts";
+import type { AiSettings, CallRecord, RecordOptions } from "../../src/client/ai-sdk/index.ts";
 import type { Client, Prompt } from "../../src/client/index.ts";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -301,6 +301,39 @@ for (const { name, sdk, connect } of ways) {
     assert.equal(await stored(stage), [
       { ...answered, input: [{ role: "user", content: "Hi" }], output: "Hello Ada", finish_reason: "stop" },
     ]);
+    server.requests();
+  });
+}
+
+for (const { name, sdk, connect } of ways) {
+  test(`${name}: of many calls at once, each has one record under its own session`, async () => {
+    const stage = await createStage();
+    const recorded: string[] = [];
+    const onRecord = ({ sessionId, idempotencyKey }: CallRecord) => recorded.push(`${sessionId} ${idempotencyKey}`);
+    const connected = connect(stage, { onRecord });
+    const kinds = ["Hi", "ERROR", "CUT", "FAULT", "SLOW"];
+    const rounds = isFull ? 40 : 6;
+    await Promise.all(Array.from({ length: rounds * kinds.length }, async (_, index) => {
+      const kind = kinds[index % kinds.length]!;
+      const settings = forAiSdk(stage.prompt, { name: "Ada" }, { sessionId: `${index}` });
+      const abort = new AbortController();
+      const { textStream } = sdk.streamText({ ...connected, ...ask(settings, kind), abortSignal: abort.signal });
+      try {
+        for await (const delta of textStream) if (delta && kind === "SLOW") abort.abort();
+      } catch {
+        // Some versions end the stream with its error.
+      }
+    }));
+    const statuses = [1, 0, 0, 0, 2], outputs = ["Hello Ada", "", "Hello", "Hello", "Hello"];
+    const records = await stored(stage);
+    assert.equal(
+      records.map(({ sessionId, status, output }) => [Number(sessionId), status, output])
+        .sort(([one], [other]) => Number(one) - Number(other)),
+      Array.from({ length: rounds * kinds.length }, (_, index) => [index, statuses[index % 5], outputs[index % 5]]),
+    );
+    assert.is(new Set(recorded).size, records.length);
+    stage.client.feedback(recorded[0]!.split(" ")[1]!, { name: "thumb", value: true });
+    assert.equal(await stage.client.close(), { sent: records.length + 1, dropped: 0, failed: 0 });
     server.requests();
   });
 }

@@ -1,8 +1,9 @@
 // One call of a model: what it was given, what it gives, and its record.
 import type { Client } from "../client.ts";
 import { aborted, failed, finished, isAbort, nameOf, textOf } from "../outcome.ts";
+import { newUuid } from "../uuid.ts";
 import { tracePrompt } from "../trace.ts";
-import type { TraceApi } from "../trace.ts";
+import type { RecordOptions } from "./options.ts";
 import type { Tag } from "./settings.ts";
 
 /** The part of a client that is used here. */
@@ -22,7 +23,6 @@ export type CallStart = {
   /** Whether the AI SDK was told to keep these to itself. */
   recordInputs?: boolean | undefined;
   recordOutputs?: boolean | undefined;
-  trace?: TraceApi | undefined;
 };
 
 /** A call that is under way. It is recorded once, when it ends the first time. None of its functions throws. */
@@ -100,8 +100,12 @@ const outputOf = (content: Part[]): string => {
 };
 
 /** Begins a call that is recorded when it ends. */
-export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall => {
-  const { input, provider, modelId, recordInputs, recordOutputs, trace } = start;
+export const beginCall = (
+  ledger: Ledger,
+  tag: Tag,
+  { input, provider, modelId, recordInputs, recordOutputs }: CallStart,
+  { trace, onRecord }: Pick<RecordOptions, "trace" | "onRecord">,
+): OpenCall => {
   const startAt = Date.now();
   const content: Part[] = [];
   const facts: Record<string, unknown> = {};
@@ -138,8 +142,9 @@ export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall 
         facts.error = isShown ? textOf(problem) : nameOf(problem);
       }
       const tokens = usageOf(usage);
-      ledger.record({
+      const item = {
         deployId: tag.deployId,
+        idempotencyKey: newUuid(startAt),
         promptVersion: tag.version || undefined,
         sessionId: tag.sessionId,
         status,
@@ -153,9 +158,11 @@ export const beginCall = (ledger: Ledger, tag: Tag, start: CallStart): OpenCall 
         model,
         provider: provider?.replace(/\..*/, ""),
         additional_properties: { ...tag.additional_properties, ...facts, ...(tokens && { token_usage: tokens }) },
-      });
+      };
+      ledger.record(item);
+      onRecord?.(item);
     } catch {
-      // What cannot be written as JSON must not cost the application its call.
+      // What cannot be written as JSON, or a listener, must not cost the application its call.
     }
   };
 

@@ -2,7 +2,7 @@
 export { ledgerMiddleware } from "./middleware.ts";
 export type { LedgerMiddleware } from "./middleware.ts";
 export type { Ledger } from "./call.ts";
-export type { RecordOptions } from "./options.ts";
+export type { CallRecord, RecordOptions } from "./options.ts";
 export { forAiSdk } from "./settings.ts";
 export type { AiMessage, AiOptions, AiSettings, AnyPrompt } from "./settings.ts";
 export { ledgerTelemetry } from "./telemetry.ts";

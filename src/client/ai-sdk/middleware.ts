@@ -33,7 +33,7 @@ export const ledgerMiddleware = (ledger: Ledger, options: RecordOptions = {}): L
     const tag = tagOf(params.providerOptions) ?? defaultTag();
     if (!tag) return Promise.resolve(execute());
     const { provider, modelId } = model;
-    const call = beginCall(ledger, tag, { input: params.prompt, provider, modelId, trace: options.trace });
+    const call = beginCall(ledger, tag, { input: params.prompt, provider, modelId }, options);
     return runCall(abortedBy(params.abortSignal, call), execute);
   };
   return {

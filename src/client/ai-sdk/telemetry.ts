@@ -60,7 +60,6 @@ const maxRuns = 10_000; // of which the AI SDK has not told the end. It does not
 export const ledgerTelemetry = (ledger: Ledger, options: RecordOptions = {}): LedgerTelemetry => {
   const runs = new Map<string, Run>();
   const defaultTag = defaultTagOf(options);
-  const { trace } = options;
 
   const leave = (callId: string | undefined, end?: (call: OpenCall) => void): void => {
     const call = runs.get(callId!)?.call;
@@ -85,12 +84,12 @@ export const ledgerTelemetry = (ledger: Ledger, options: RecordOptions = {}): Le
       if (!run) return Promise.resolve(execute());
       const system = [instructions ?? []].flat()
         .map((instruction) => typeof instruction === "string" ? { role: "system", content: instruction } : instruction);
-      run.call = beginCall(ledger, run.tag, { ...event, trace, input: [...system, ...(messages as object[] ?? [])] });
+      run.call = beginCall(ledger, run.tag, { ...event, input: [...system, ...(messages as object[] ?? [])] }, options);
       return runCall(run.call, execute);
     },
     onObjectStepStart({ callId, promptMessages, ...event }) {
       const run = runs.get(callId!);
-      if (run) run.call = beginCall(ledger, run.tag, { ...event, trace, input: promptMessages });
+      if (run) run.call = beginCall(ledger, run.tag, { ...event, input: promptMessages }, options);
     },
     onObjectStepEnd({ callId, objectText, finishReason, usage, response }) {
       const call = runs.get(callId!)?.call;
