@@ -1,6 +1,6 @@
 // A model server that speaks OpenAI's protocol. What it does depends on the last message: `ERROR` is refused with a 400, `FAULT` gets
-// an error in the middle of a stream, `CUT` loses the connection there, and `SLOW` gets no further. With tools, the first answer calls
-// the first of them.
+// an error in the middle of a stream, and `CUT` and `SLOW` get no further, the one until its connection is lost. With tools, the first
+// answer calls the first of them.
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,10 +25,12 @@ export type ModelServer = {
   url: string;
   /** The requests since this was last called. */
   requests(): Body[];
+  /** Loses the connection of the request whose last message is this. */
+  cut(message: string): void;
   close(): void;
 };
 
-const answer = (body: Body, response: ServerResponse): void => {
+const answer = (body: Body, response: ServerResponse, cuts: Map<string, ServerResponse>): void => {
   const { model, messages, stream, tools } = body;
   const { role, content } = messages.at(-1)!;
   const text = typeof content === "string" ? content : JSON.stringify(content);
@@ -68,7 +70,7 @@ const answer = (body: Body, response: ServerResponse): void => {
       `data: ${JSON.stringify({ error: { message: "Overloaded", code: 529 } })}\n\ndata: [DONE]\n\n`,
     );
   }
-  if (text.includes("CUT")) return void setTimeout(() => response.destroy(), 20);
+  if (text.includes("CUT")) return void cuts.set(text, response);
   if (!name) chunk({ content: " Ada" });
   chunk({}, reason);
   response.write(`data: ${JSON.stringify({ ...shared, object: "chat.completion.chunk", choices: [], usage })}\n\n`);
@@ -77,17 +79,19 @@ const answer = (body: Body, response: ServerResponse): void => {
 
 export async function startModelServer(): Promise<ModelServer> {
   const requests: Body[] = [];
+  const cuts = new Map<string, ServerResponse>();
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text) as Body;
     requests.push(body);
-    answer(body, response);
+    answer(body, response, cuts);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests: () => requests.splice(0),
+    cut: (message) => void cuts.get(message)?.destroy(),
     close() {
       server.closeAllConnections();
       server.close();
