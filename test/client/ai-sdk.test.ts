@@ -388,6 +388,44 @@ test("the active span of each call says which prompt it uses", async () => {
   server.requests();
 });
 
+test("what a provider gives in another form, or wrongly, costs no call and no record", async () => {
+  const stage = await createStage();
+  const { wrapGenerate, wrapStream } = ledgerMiddleware(stage.client, {
+    prompt: stage.prompt,
+    onRecord() {
+      throw new Error("no listener");
+    },
+  });
+  const circular: Record<string, unknown> = { role: "user", n: 1n };
+  circular.content = [circular];
+  const model = { provider: "acme", modelId: "small" };
+  const params = { prompt: [circular] };
+  const give = <T>(value: T) => wrapGenerate({ model, params, doGenerate: () => Promise.resolve(value) });
+  const odd = [undefined, 7, {}, { content: null, usage: 1 }, { content: [null, {}, { type: 1 }], finishReason: 3 }];
+  for (const value of odd) assert.is(await give(value), value);
+  assert.equal(await give({ finishReason: { unified: "error" }, usage: {} }), {
+    finishReason: { unified: "error" },
+    usage: {},
+  });
+  const parts = [null, { type: "text-delta", delta: "a" }, {}, { type: "text-delta", id: "1" }, { type: "odd" }];
+  const source = new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+  const { stream } = await wrapStream({ model, params, doStream: () => Promise.resolve({ stream: source }) });
+  const read = [];
+  for await (const part of stream as unknown as AsyncIterable<unknown>) read.push(part);
+  assert.equal(read, parts);
+  await stage.client.flush();
+  const rows = await stage.world.database.read({ sql: "select status, document from diagnoses order by position" });
+  assert.equal(rows.map(({ status }) => status), [1, 1, 1, 1, 1, 0, 1]);
+  const { content } = JSON.parse(String(rows[6]!.document));
+  assert.match(content.input, /^\[TypeError: /);
+  assert.is(content.output, "a");
+});
+
 test("forAiSdk gives settings, system messages and others in the form of the AI SDK", async () => {
   const { prompt } = await createStage();
   const llmConfig = {

@@ -34,7 +34,7 @@ export type OpenCall = {
   abort(reason?: unknown): void;
 };
 
-/** JSON without what is no text: files would make the record too large. */
+/** JSON without what is no text: files would make the record too large. Throws if an object is in itself. */
 const toJson = (value: unknown): string =>
   JSON.stringify(value, function (this: Record<string, unknown>, name, shown) {
     const member = this[name];
@@ -99,6 +99,15 @@ const outputOf = (content: Part[]): string => {
   })));
 };
 
+/** A text, or why there is none. */
+const textOr = (make: () => string): string => {
+  try {
+    return make();
+  } catch (error) {
+    return `[${textOf(error)}]`;
+  }
+};
+
 /** Begins a call that is recorded when it ends. */
 export const beginCall = (
   ledger: Ledger,
@@ -113,13 +122,14 @@ export const beginCall = (
   tracePrompt(trace, tag);
 
   const add = (part: Part): void => {
-    const { type, id, delta } = part;
+    const { type, id, delta } = Object(part) as Part;
+    if (typeof type !== "string") return;
     if (type.endsWith("-delta")) {
       const kind = type.replace("-delta", "");
       if (kind !== "text" && kind !== "reasoning") return;
       const open = content.findLast((other) => other.type === kind && other.id === id);
-      if (open) open.text += String(delta);
-      else content.push({ type: kind, id: id ?? "", text: String(delta) });
+      if (open) open.text += String(delta ?? "");
+      else content.push({ type: kind, id: id ?? "", text: String(delta ?? "") });
     } else if (type === "response-metadata") {
       model = part.modelId as string ?? model;
       facts.response_id = id ?? facts.response_id;
@@ -149,8 +159,8 @@ export const beginCall = (
         sessionId: tag.sessionId,
         status,
         content: {
-          input: recordInputs === false ? undefined : toJson(inputOf(input)),
-          output: recordOutputs === false ? "" : outputOf(content),
+          input: recordInputs === false ? undefined : textOr(() => toJson(inputOf(input))),
+          output: recordOutputs === false ? "" : textOr(() => outputOf(content)),
         },
         latency: Math.max(0, endAt - startAt),
         startAt,
@@ -162,11 +172,14 @@ export const beginCall = (
       ledger.record(item);
       onRecord?.(item);
     } catch {
-      // What cannot be written as JSON, or a listener, must not cost the application its call.
+      // A listener that throws must not cost the application its call.
     }
   };
 
-  const close = (): void => record(problem === undefined ? finished : isAbort(problem) ? aborted : failed);
+  const close = (): void => {
+    const isCut = /^(error|interrupted)$/.test(String(facts.finish_reason));
+    record(isAbort(problem) ? aborted : problem !== undefined || isCut ? failed : finished);
+  };
   const fail = (error: unknown): void => {
     problem ??= error ?? "error";
     close();
@@ -184,8 +197,8 @@ export const beginCall = (
 };
 
 /** Adds what a model gave at once. */
-const addResult = (call: OpenCall, { content = [], finishReason, usage, response }: Result): void => {
-  content.forEach(call.add);
+const addResult = (call: OpenCall, { content, finishReason, usage, response }: Result): void => {
+  if (Array.isArray(content)) content.forEach(call.add);
   call.add({ ...Object(response) as object, type: "response-metadata" });
   call.add({ type: "finish", finishReason, usage });
 };
@@ -227,7 +240,7 @@ export const runCall = async <T>(call: OpenCall, execute: () => PromiseLike<T>):
   }
   const { stream } = Object(result) as { stream?: ReadableStream<Part> };
   if (stream) return { ...result, stream: watch(stream, call) };
-  addResult(call, result as Result);
+  addResult(call, Object(result) as Result);
   call.end();
   return result;
 };
