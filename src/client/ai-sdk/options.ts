@@ -8,6 +8,7 @@ import type { Tag } from "./settings.ts";
 /** The record of a call. */
 export type CallRecord = DiagnosisItem & { idempotencyKey: string };
 
+/** What calls are recorded under, and who is told. */
 export type RecordOptions = CallOptions & {
   /** The prompt of calls whose arguments name none. Default: they are not recorded. */
   prompt?: Pick<Prompt<object>, "deployId" | "reference" | "version"> | undefined;
