@@ -14,6 +14,7 @@ import * as assert from "uvu/assert";
 import { migrations } from "../src/database/migrations.ts";
 import { createFolder, startProgram, until } from "./conformance/processes.ts";
 import { blocksOf, documentAt, linksOf, sectionOf } from "./documents.ts";
+import { modulesOf } from "./packages.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite("package");
@@ -501,10 +502,13 @@ if (currentRuntime === "Node") {
     await run(page, pathOf("node_modules/.bin/tsc"), "--module", "nodenext", ...options, "use.ts");
   });
 
-  for (const [name, use] of [["ai", ai7Use], ["ai-6", aiUse], ["ai-5", aiUse]] as const) {
-    test.full(`the client is typed for a strict project with ${name}`, async () => {
+  for (const [version, use] of [[7, ai7Use], [6, aiUse], [5, aiUse]] as const) {
+    test.full(`the client is typed for a strict project with AI SDK ${version}`, async () => {
+      const path = version === 7
+        ? `${await modulesOf("test/client/ai-sdk-7", { install: true })}/ai`
+        : pathOf(`node_modules/ai-${version}`);
       await rm(`${page}/node_modules/ai`, { force: true });
-      await symlink(pathOf(`node_modules/${name}`), `${page}/node_modules/ai`);
+      await symlink(path, `${page}/node_modules/ai`);
       await writeFile(`${page}/ai.ts`, use);
       const options = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--target", "es2022"];
       const lib = ["--lib", "es2022,dom,dom.iterable", "--types", "", "--module", "nodenext", "--noEmit"];

@@ -1,5 +1,5 @@
 // Calls recorded by the responses of providers, whose forms are those of their public documentation: at once, streamed, cut off, left
-// and failed. Through the client into the real service, which counts the tokens. Runs on every runtime.
+// and failed. Through the client into the real service, which counts the tokens.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { recordAnthropic, recordGemini, recordOpenAI, tracePrompt } from "../../src/client/providers/index.ts";
