@@ -1,0 +1,46 @@
+"""The client of promptledger: it reads prompts, caches them, fills in their variables, and records the calls of models."""
+
+from .aio import AsyncClient
+from .client import Client
+from .connection import Request, Response, Transport
+from .engine import Stats
+from .errors import (
+    AuthenticationError,
+    InvalidRequestError,
+    MissingVariables,
+    NotFoundError,
+    PromptLedgerError,
+    QuotaExceededError,
+    UnavailableError,
+)
+from .events import ChangeEvent, DropEvent, ErrorEvent, RecoverEvent, StaleEvent
+from .options import SnapshotStore
+from .prompt import ModelCall, Prompt
+from .queues import Totals
+from .version import version as __version__
+
+__all__ = [
+    "AsyncClient",
+    "AuthenticationError",
+    "ChangeEvent",
+    "Client",
+    "DropEvent",
+    "ErrorEvent",
+    "InvalidRequestError",
+    "MissingVariables",
+    "ModelCall",
+    "NotFoundError",
+    "Prompt",
+    "PromptLedgerError",
+    "QuotaExceededError",
+    "RecoverEvent",
+    "Request",
+    "Response",
+    "SnapshotStore",
+    "StaleEvent",
+    "Stats",
+    "Totals",
+    "Transport",
+    "UnavailableError",
+    "__version__",
+]

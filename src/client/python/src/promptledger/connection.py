@@ -1,0 +1,147 @@
+"""Sends requests over http.client: one kept-alive connection for each thread."""
+
+from __future__ import annotations
+
+import http.client
+import select
+import socket
+import threading
+import time
+from typing import Callable, Dict, Mapping, Optional
+from urllib.parse import urlsplit
+
+from .limits import MAX_RESPONSE_BYTES
+
+
+class Request:
+    """A request as a transport gets it."""
+
+    def __init__(
+        self, method: str, url: str, headers: Dict[str, str], body: Optional[bytes], timeout_seconds: float
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        #: The client does not wait longer for the response.
+        self.timeout_seconds = timeout_seconds
+        self.is_abandoned = False
+        self._on_abandon: Optional[Callable[[], None]] = None
+
+    def on_abandon(self, call: Callable[[], None]) -> None:
+        """What a transport does once the client no longer waits for the response, which happens on another thread."""
+        self._on_abandon = call
+        if self.is_abandoned:
+            call()
+
+    def abandon(self) -> None:
+        self.is_abandoned = True
+        if self._on_abandon is not None:
+            self._on_abandon()
+
+
+class Response:
+    """A response as a transport gives it."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.body = body
+
+
+#: Sends a request, on a thread of the client, and raises if there is no response.
+Transport = Callable[[Request], Response]
+
+
+class _Gone(Exception):
+    """The service has closed a connection that was kept alive."""
+
+
+class HttpTransport:
+    """Keeps one connection per thread, and follows no redirect: that could send the key in plain text."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._host = parts.hostname or ""
+        self._is_tls = parts.scheme.lower() == "https"
+        self._port = parts.port or (443 if self._is_tls else 80)
+        self._start = f"{parts.scheme}://{parts.netloc}"
+        self._kept = threading.local()
+
+    def __call__(self, request: Request) -> Response:
+        deadline = time.monotonic() + request.timeout_seconds
+        kept: Optional[http.client.HTTPConnection] = getattr(self._kept, "connection", None)
+        self._kept.connection = None
+        if kept is not None and kept.sock is not None:
+            if not _is_readable(kept.sock):
+                try:
+                    return self._exchange(kept, request, deadline, True)
+                except _Gone:
+                    # Each request can be sent again: a submit has its key.
+                    pass
+            kept.close()
+        return self._exchange(self._connect(), request, deadline, False)
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._is_tls:
+            import ssl  # Some builds of Python have none.
+
+            return http.client.HTTPSConnection(self._host, self._port, context=ssl.create_default_context())
+        return http.client.HTTPConnection(self._host, self._port)
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, request: Request, deadline: float, is_kept: bool
+    ) -> Response:
+        try:
+            left = deadline - time.monotonic()
+            if left <= 0 or request.is_abandoned:
+                raise TimeoutError("timed out")
+            connection.timeout = left
+            if connection.sock is None:
+                connection.connect()
+            sock: socket.socket = connection.sock
+            sock.settimeout(left)
+            request.on_abandon(lambda: _shut(sock))
+            try:
+                path = request.url[len(self._start) :]
+                connection.request(request.method, path, request.body, request.headers)
+                response = connection.getresponse()
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
+                if is_kept and not request.is_abandoned:
+                    raise _Gone from error
+                raise
+            body = response.read(MAX_RESPONSE_BYTES + 1)
+            if len(body) > MAX_RESPONSE_BYTES:
+                body = b""
+            elif response.isclosed() and not response.will_close:
+                self._kept.connection = connection
+            return Response(response.status, dict(response.headers.items()), body)
+        finally:
+            request.on_abandon(_nothing)
+            if getattr(self._kept, "connection", None) is not connection:
+                connection.close()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    """Whether a connection that is kept has been closed by the other side, which nothing else makes readable."""
+    try:
+        if hasattr(select, "poll"):
+            # select takes no descriptors beyond 1,024.
+            poll = select.poll()
+            poll.register(sock, select.POLLIN)
+            return bool(poll.poll(0))
+        return bool(select.select([sock], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def _shut(sock: socket.socket) -> None:
+    """Ends what another thread waits for."""
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass

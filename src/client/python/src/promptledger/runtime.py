@@ -1,0 +1,139 @@
+"""The clock, timers and threads of a process. All threads are daemons and start when they are first needed."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections import deque
+from typing import Deque, List, Optional, Tuple
+
+from .limits import MAX_WORKERS, WORKER_IDLE_SECONDS
+from .loop import Call
+
+logger = logging.getLogger("promptledger")
+
+
+class _Timer:
+    def __init__(self, call: Call) -> None:
+        self.call: Optional[Call] = call
+
+    def cancel(self) -> None:
+        self.call = None
+
+
+class HostRuntime:
+    """One thread for timers, and up to 32 that send requests."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._timers: List[Tuple[float, int, _Timer]] = []
+        self._numbers = itertools.count()
+        self._timed = threading.Condition()
+        self._timer_thread: Optional[threading.Thread] = None
+        self._jobs: Deque[Call] = deque()
+        self._worked = threading.Condition()
+        self._workers = 0
+        self._idle = 0
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def wait(self, event: threading.Event) -> None:
+        event.wait()
+
+    def start_timer(self, call: Call, ms: float) -> Call:
+        timer = _Timer(call)
+        # A lock cannot wait for longer than some days.
+        due = time.monotonic() + min(ms / 1000, 86_400.0)
+        with self._timed:
+            heapq.heappush(self._timers, (due, next(self._numbers), timer))
+            if self._timer_thread is None:
+                self._timer_thread = _start(self._keep_time, "promptledger-timer")
+            elif self._timers[0][2] is timer:
+                self._timed.notify()
+        # Python 3.12 starts no threads for a process that is about to end.
+        with self._worked:
+            if self._workers == 0:
+                self._start_worker()
+        return timer.cancel
+
+    def _keep_time(self) -> None:
+        timed = self._timed
+        while True:
+            with timed:
+                while self._timers and self._timers[0][2].call is None:
+                    heapq.heappop(self._timers)
+                wait = self._timers[0][0] - time.monotonic() if self._timers else WORKER_IDLE_SECONDS
+                if wait > 0:
+                    timed.wait(wait)
+                    if not self._timers:
+                        # The next timer starts another thread: a client that is no longer used leaves none.
+                        self._timer_thread = None
+                        return
+                    continue
+                call = heapq.heappop(self._timers)[2].call
+            if call is not None:
+                _call(call)
+
+    def run(self, call: Call) -> None:
+        with self._worked:
+            self._jobs.append(call)
+            if self._idle >= len(self._jobs):
+                self._worked.notify()
+            elif self._workers < MAX_WORKERS:
+                self._start_worker()
+
+    def _start_worker(self) -> None:
+        try:
+            _start(self._work, "promptledger-worker")
+            self._workers += 1
+        except RuntimeError:
+            # The process is about to end, or has no room for a thread. A worker that is there takes the job.
+            if self._workers == 0:
+                raise
+
+    def _work(self) -> None:
+        worked = self._worked
+        while True:
+            with worked:
+                self._idle += 1
+                is_there = worked.wait_for(lambda: self._jobs, WORKER_IDLE_SECONDS)
+                self._idle -= 1
+                if not is_there:
+                    if self._workers > 1 or not self._timers:
+                        self._workers -= 1
+                        return
+                    continue
+                call = self._jobs.popleft()
+            _call(call)
+            del call
+
+    def deliver(self, calls: List[Call]) -> None:
+        def deliver() -> None:
+            for call in calls:
+                call()
+
+        # What waits in a listener waits for timers.
+        if threading.current_thread() is self._timer_thread:
+            self.run(deliver)
+        else:
+            deliver()
+
+
+def _call(call: Call) -> None:
+    try:
+        call()
+    except BaseException:
+        # A thread that ended would be missed.
+        logger.exception("promptledger failed behind the application")
+
+
+def _start(target: Call, name: str) -> threading.Thread:
+    thread = threading.Thread(target=target, name=name, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,231 @@
+"""Clients on a virtual clock: nothing waits in real time. Their calls are made by threads, or on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any, Awaitable, Callable, Deque, Dict, List, Optional
+from urllib.parse import urlsplit
+
+root = Path(__file__).resolve().parents[3]
+if not os.environ.get("PROMPTLEDGER_INSTALLED"):
+    sys.path.insert(0, str(root / "src/client/python/src"))
+
+from promptledger import AsyncClient, Client, PromptLedgerError, Request, Response  # noqa: E402
+
+NOON = 1_795_176_000_000  # 2026-11-20T12:00:00Z, in ms
+
+#: Whether tests run in full, as in CI.
+is_full = os.environ.get("TEST_SCOPE") == "full"
+
+names = {
+    "GET /v1/prompts": "read",
+    "GET /v1/revisions": "look",
+    "POST /v1/diagnosis": "submit",
+    "POST /v1/diagnoses": "batch",
+    "POST /v1/feedback": "feedback",
+}
+
+
+def name_of(request: Request) -> str:
+    """How a request is called in tests."""
+    return names[f"{request.method} {urlsplit(request.url).path}"]
+
+
+def load(name: str) -> Any:
+    return json.loads((root / "test/client" / name).read_text("utf-8"))
+
+
+class Silence(BaseException):
+    """What a transport raises whose response never comes."""
+
+
+def silent(_: Request) -> Response:
+    raise Silence
+
+
+def answer(status: int, body: object = None, headers: Optional[Dict[str, str]] = None) -> Response:
+    text = "" if status in (204, 205, 304) else body if isinstance(body, str) else json.dumps(body)
+    return Response(status, headers or {}, text.encode())
+
+
+class Outcome:
+    """What a call has come to."""
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.value: Any = None
+        self.event: Optional[threading.Event] = None
+
+    def end(self, value: Any) -> None:
+        self.value = value
+        self.is_done = True
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it goes on without the clock."""
+        return not self.is_done and (self.event is None or self.event.is_set())
+
+
+class Clock:
+    """A runtime whose time only tests move."""
+
+    def __init__(self, start: int = NOON) -> None:
+        self.time = start
+        self._timers: List[List[Any]] = []
+        self._jobs: Deque[Callable[[], None]] = deque()
+        self._callers: Dict[threading.Thread, Outcome] = {}
+        self._aio: Optional[asyncio.AbstractEventLoop] = None
+
+    def now(self) -> int:
+        return self.time
+
+    def start_timer(self, call: Callable[[], None], ms: float) -> Callable[[], None]:
+        timer = [self.time + -(-ms // 1), call]
+        self._timers.append(timer)
+
+        def cancel() -> None:
+            if timer in self._timers:
+                self._timers.remove(timer)
+
+        return cancel
+
+    def run(self, call: Callable[[], None]) -> None:
+        self._jobs.append(call)
+
+    def deliver(self, calls: List[Callable[[], None]]) -> None:
+        for call in calls:
+            call()
+
+    def wait(self, event: threading.Event) -> None:
+        caller = self._callers[threading.current_thread()]
+        caller.event = event
+        event.wait()
+        caller.event = None
+
+    def reset(self) -> None:
+        self._timers.clear()
+        self._jobs.clear()
+
+    def settle(self) -> None:
+        """Runs what does not wait for time."""
+        while True:
+            if self._jobs:
+                try:
+                    self._jobs.popleft()()
+                except Silence:
+                    pass
+            elif any(caller.is_running for caller in self._callers.values()):
+                time.sleep(0.000_02)
+            elif self._aio is None or not self._run_tasks():
+                break
+
+    def _run_tasks(self) -> bool:
+        """Whether that led to anything that must be run."""
+        assert self._aio is not None
+        for _ in range(4):
+            self._aio.run_until_complete(asyncio.sleep(0))
+        return bool(self._jobs)
+
+    def pass_(self, ms: float) -> None:
+        """Lets time pass: timers fire in their order, and what they begin is settled before the next one."""
+        end = self.time + ms
+        self.settle()
+        while True:
+            due = [timer for timer in self._timers if timer[0] <= end]
+            if not due:
+                break
+            timer = min(due, key=lambda timer: timer[0])
+            self._timers.remove(timer)
+            self.time = max(self.time, int(timer[0]))
+            timer[1]()
+            self.settle()
+        self.time = int(end)
+
+    def call(self, call: Callable[[], Any]) -> Outcome:
+        """Makes a call on a thread of its own, or on the event loop if it gives something to await."""
+        outcome = Outcome()
+
+        def run() -> None:
+            try:
+                outcome.end(call())
+            except BaseException as error:
+                outcome.end(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        self._callers = {other: known for other, known in self._callers.items() if not known.is_done}
+        self._callers[thread] = outcome
+        thread.start()
+        return outcome
+
+    def call_async(self, awaitable: Callable[[], Awaitable[Any]]) -> Outcome:
+        outcome = Outcome()
+        if self._aio is None:
+            self._aio = asyncio.new_event_loop()
+
+        async def run() -> None:
+            try:
+                outcome.end(await awaitable())
+            except Exception as error:
+                outcome.end(error)
+
+        task = self._aio.create_task(run())
+        setattr(outcome, "task", task)  # or it could be collected
+        return outcome
+
+    def close(self) -> None:
+        if self._aio is not None:
+            for task in asyncio.all_tasks(self._aio):
+                task.cancel()
+                self._aio.run_until_complete(asyncio.gather(task, return_exceptions=True))
+            self._aio.close()
+
+
+class Stage:
+    """A client of one of the two kinds."""
+
+    def __init__(self, transport: Callable[[Request], Response], is_async: bool = False, **options: Any) -> None:
+        self.clock: Clock = options.pop("clock", None) or Clock()
+        kind = AsyncClient if is_async else Client
+        clock = self.clock
+        made = type("Virtual", (kind,), {"_runtime": staticmethod(lambda: clock)})
+        self.client = made(**{"api_key": "pl_key", "transport": transport, **options})
+        self.told: List[Any] = []
+        for event in ("change", "stale", "error", "recover", "drop"):
+            self.client.on(event, self.told.append)
+        self._is_async = is_async
+
+    def call(self, name: str, *args: Any, **options: Any) -> Outcome:
+        """Calls a method that waits."""
+        method = getattr(self.client, name)
+        start = self.clock.call_async if self._is_async else self.clock.call
+        outcome = start(lambda: method(*args, **options))
+        self.clock.settle()
+        return outcome
+
+    def ask(self, deploy_id: str = "support/assistant@production", **options: Any) -> Any:
+        return self.call("prompt", deploy_id, **options).value
+
+
+def describe(outcome: Outcome) -> Any:
+    """What cases say of an outcome."""
+    if not outcome.is_done:
+        return "pending"
+    value = outcome.value
+    if isinstance(value, PromptLedgerError):
+        found: Dict[str, Any] = {"error": value.code, "retryable": value.retryable}
+        if hasattr(value, "reset_at"):
+            reset = value.reset_at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+            found.update(limit=value.limit, used=value.used, resetAt=reset, upgradeUrl=value.upgrade_url)
+        return found
+    if isinstance(value, BaseException):
+        raise value
+    if hasattr(value, "source"):
+        return [value.source, value.version]
+    return value._asdict() if hasattr(value, "_asdict") else value
