@@ -109,6 +109,9 @@ class Clock:
         event.wait()
         caller.event = None
 
+    def end(self) -> None:
+        pass
+
     def reset(self) -> None:
         self._timers.clear()
         self._jobs.clear()

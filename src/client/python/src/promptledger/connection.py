@@ -53,6 +53,21 @@ class Response:
 Transport = Callable[[Request], Response]
 
 
+class _Kept:
+    """The connection of a thread, which is closed when the thread ends."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection: Optional[http.client.HTTPConnection] = connection
+
+    def take(self) -> Optional[http.client.HTTPConnection]:
+        connection, self.connection = self.connection, None
+        return connection
+
+    def __del__(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+
+
 class _Gone(Exception):
     """The service has closed a connection that was kept alive."""
 
@@ -66,12 +81,12 @@ class HttpTransport:
         self._is_tls = parts.scheme.lower() == "https"
         self._port = parts.port or (443 if self._is_tls else 80)
         self._start = f"{parts.scheme}://{parts.netloc}"
-        self._kept = threading.local()
+        self._threads = threading.local()
 
     def __call__(self, request: Request) -> Response:
         deadline = time.monotonic() + request.timeout_seconds
-        kept: Optional[http.client.HTTPConnection] = getattr(self._kept, "connection", None)
-        self._kept.connection = None
+        known: Optional[_Kept] = getattr(self._threads, "kept", None)
+        kept = known.take() if known is not None else None
         if kept is not None and kept.sock is not None:
             if not _is_readable(kept.sock):
                 try:
@@ -92,6 +107,7 @@ class HttpTransport:
     def _exchange(
         self, connection: http.client.HTTPConnection, request: Request, deadline: float, is_kept: bool
     ) -> Response:
+        keeps = False
         try:
             left = deadline - time.monotonic()
             if left <= 0 or request.is_abandoned:
@@ -114,11 +130,13 @@ class HttpTransport:
             if len(body) > MAX_RESPONSE_BYTES:
                 body = b""
             elif response.isclosed() and not response.will_close:
-                self._kept.connection = connection
+                keeps = True
             return Response(response.status, dict(response.headers.items()), body)
         finally:
             request.on_abandon(_nothing)
-            if getattr(self._kept, "connection", None) is not connection:
+            if keeps:
+                self._threads.kept = _Kept(connection)
+            else:
                 connection.close()
 
 

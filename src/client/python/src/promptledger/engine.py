@@ -159,6 +159,7 @@ class Engine:
         await self.loop.within(self.loop.spawn(self._snapshot.close()), timeout)
         self.events.close()
         self._sender.close()
+        self.loop.end()
         closing.resolve(Totals(*(one + other for one, other in zip(records, pieces))))
 
     def stats(self) -> Stats:

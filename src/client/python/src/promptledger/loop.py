@@ -30,6 +30,9 @@ class Runtime(Protocol):
     def wait(self, event: threading.Event) -> None:
         """Blocks the thread until an event is set."""
 
+    def end(self) -> None:
+        """Needs neither timers nor threads any more."""
+
     def reset(self) -> None:
         """Forgets all timers and threads, which a fork has not taken along."""
 
@@ -191,6 +194,9 @@ class Loop:
                 promise.then(lambda: self.outside(event.set))
             self._runtime.wait(event)
         return promise.outcome()
+
+    def end(self) -> None:
+        self._runtime.end()
 
     def hold(self) -> None:
         """Keeps other threads out while the process forks."""

@@ -38,7 +38,8 @@ class HostRuntime:
         self._jobs: Deque[Call] = deque()
         self._worked = threading.Condition()
         self._workers = 0
-        self._idle = 0
+        self._busy = 0
+        self._is_ended = False
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
@@ -68,8 +69,9 @@ class HostRuntime:
             with timed:
                 while self._timers and self._timers[0][2].call is None:
                     heapq.heappop(self._timers)
-                wait = self._timers[0][0] - time.monotonic() if self._timers else WORKER_IDLE_SECONDS
-                if wait > 0:
+                idle = 0.0 if self._is_ended else WORKER_IDLE_SECONDS
+                wait = self._timers[0][0] - time.monotonic() if self._timers else idle
+                if wait > 0 or not self._timers:
                     timed.wait(wait)
                     if not self._timers:
                         # The next timer starts another thread: a client that is no longer used leaves none.
@@ -83,7 +85,7 @@ class HostRuntime:
     def run(self, call: Call) -> None:
         with self._worked:
             self._jobs.append(call)
-            if self._idle >= len(self._jobs):
+            if self._workers - self._busy >= len(self._jobs):
                 self._worked.notify()
             elif self._workers < MAX_WORKERS:
                 self._start_worker()
@@ -101,17 +103,26 @@ class HostRuntime:
         worked = self._worked
         while True:
             with worked:
-                self._idle += 1
-                is_there = worked.wait_for(lambda: self._jobs, WORKER_IDLE_SECONDS)
-                self._idle -= 1
-                if not is_there:
-                    if self._workers > 1 or not self._timers:
-                        self._workers -= 1
-                        return
-                    continue
+                if not worked.wait_for(lambda: self._jobs or self._is_ended, WORKER_IDLE_SECONDS):
+                    if self._workers == 1 and self._timers:
+                        continue
+                if not self._jobs:
+                    self._workers -= 1
+                    return
                 call = self._jobs.popleft()
+                self._busy += 1
             _call(call)
             del call
+            with worked:
+                self._busy -= 1
+
+    def end(self) -> None:
+        """The client is closed: threads end as soon as they have nothing to do."""
+        with self._worked:
+            self._is_ended = True
+            self._worked.notify_all()
+        with self._timed:
+            self._timed.notify()
 
     def deliver(self, calls: List[Call]) -> None:
         def deliver() -> None:
