@@ -13,7 +13,8 @@ from server import Server, reference
 from promptledger import AsyncClient, Client, Request, Response
 
 preamble = f"""
-import os, sys, threading, time
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads
 from promptledger import AsyncClient, Client
 reference = {reference!r}
 def record(name): return {{"deployId": reference, "sessionId": name, "status": 1, "content": {{"output": "x"}}}}
@@ -144,8 +145,6 @@ assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
     def test_a_process_may_fork_at_any_moment(self) -> None:
         self.run_code("""
-import warnings
-warnings.simplefilter("ignore", DeprecationWarning)
 ledger = Client()
 stop = threading.Event()
 def work(name):
@@ -175,8 +174,7 @@ assert totals == (sum(made), 0, 0), (totals, made)
 
     def test_a_process_of_multiprocessing_sends_what_it_has_recorded(self) -> None:
         program = preamble + """
-import multiprocessing, warnings
-warnings.simplefilter("ignore", DeprecationWarning)
+import multiprocessing
 ledger = Client()
 def work(name):
     ledger.record(record(name))

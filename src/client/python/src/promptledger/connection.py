@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  The first connection would import it, and a fork meanwhile leaves it half imported.
 import http.client
 import select
 import socket
@@ -11,6 +12,12 @@ from typing import Callable, Dict, Mapping, Optional
 from urllib.parse import urlsplit
 
 from .limits import MAX_RESPONSE_BYTES
+
+try:
+    import ssl
+except ImportError:
+    # Some builds of Python have none.
+    pass
 
 
 class Request:
@@ -99,8 +106,6 @@ class HttpTransport:
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._is_tls:
-            import ssl  # Some builds of Python have none.
-
             return http.client.HTTPSConnection(self._host, self._port, context=ssl.create_default_context())
         return http.client.HTTPConnection(self._host, self._port)
 
