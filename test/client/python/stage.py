@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import json
+import math
 import os
 import sys
 import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any, Awaitable, Callable, Deque, Dict, List, Optional
+from typing import Any, Awaitable, Callable, Deque, Dict, List, Optional, Tuple
 from urllib.parse import urlsplit
 
 root = Path(__file__).resolve().parents[3]
@@ -78,7 +81,8 @@ class Clock:
 
     def __init__(self, start: int = NOON) -> None:
         self.time = start
-        self._timers: List[List[Any]] = []
+        self._timers: List[Tuple[int, int, List[Callable[[], None]]]] = []
+        self._numbers = itertools.count()
         self._jobs: Deque[Callable[[], None]] = deque()
         self._callers: Dict[threading.Thread, Outcome] = {}
         self._aio: Optional[asyncio.AbstractEventLoop] = None
@@ -87,14 +91,9 @@ class Clock:
         return self.time
 
     def start_timer(self, call: Callable[[], None], ms: float) -> Callable[[], None]:
-        timer = [self.time + -(-ms // 1), call]
-        self._timers.append(timer)
-
-        def cancel() -> None:
-            if timer in self._timers:
-                self._timers.remove(timer)
-
-        return cancel
+        calls = [call]
+        heapq.heappush(self._timers, (self.time + math.ceil(ms), next(self._numbers), calls))
+        return calls.clear
 
     def run(self, call: Callable[[], None]) -> None:
         self._jobs.append(call)
@@ -141,14 +140,13 @@ class Clock:
         end = self.time + ms
         self.settle()
         while True:
-            due = [timer for timer in self._timers if timer[0] <= end]
-            if not due:
+            if not self._timers or self._timers[0][0] > end:
                 break
-            timer = min(due, key=lambda timer: timer[0])
-            self._timers.remove(timer)
-            self.time = max(self.time, int(timer[0]))
-            timer[1]()
-            self.settle()
+            at, _, calls = heapq.heappop(self._timers)
+            self.time = max(self.time, at)
+            for call in list(calls):
+                call()
+                self.settle()
         self.time = int(end)
 
     def call(self, call: Callable[[], Any]) -> Outcome:
