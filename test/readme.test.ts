@@ -33,7 +33,7 @@ const test = suite("readme");
 const readme = documentAt("README.md");
 const manifest = JSON.parse(await readFile(pathOf("package.json"), "utf8"));
 const source = (await Promise.all(
-  [...files.filter((path) => /\.tsx?$/.test(path)), ".ci/run"].map((path) => readFile(pathOf(path), "utf8")),
+  [...files.filter((path) => /\.(tsx?|py)$/.test(path)), ".ci/run"].map((path) => readFile(pathOf(path), "utf8")),
 )).join("\n");
 
 /** Runs a check on every document, whose failures name it. */

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import unittest
 from typing import Any, List
 
 from server import Server, reference
+from stage import is_full
 from promptledger import AsyncClient, Client, Request, Response
 
 preamble = f"""
@@ -115,6 +120,7 @@ class Processes(unittest.TestCase):
         self.run_code("ledger = Client()\nledger.prompt(reference).call(session_id='3').done(status=1)\nsys.exit()")
         self.assertEqual(sorted(self.server.records.items()), [("1", 1), ("2", 1), ("3", 1)])
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_a_process_waits_neither_for_a_service_that_is_away_nor_long_for_a_silent_one(self) -> None:
         code = "import logging\nlogging.disable()\nfor n in range(99): ledger = Client(); ledger.record(record('1'))"
         self.assertLess(self.run_code(code, PROMPTLEDGER_URL="http://127.0.0.1:9"), 4)
@@ -172,6 +178,7 @@ assert totals == (sum(made), 0, 0), (totals, made)
         children = [name for name in self.server.records if name.startswith("child-")]
         self.assertEqual((len(children), max(self.server.records.values())), (30, 1))
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_a_process_of_multiprocessing_sends_what_it_has_recorded(self) -> None:
         program = preamble + """
 import multiprocessing
@@ -185,11 +192,6 @@ if __name__ == "__main__":
         process.join()
         assert process.exitcode == 0
 """
-        import multiprocessing
-        import subprocess
-        import sys
-        import tempfile
-
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "app.py")
             with open(path, "w", encoding="utf-8") as file:

@@ -106,6 +106,7 @@ class HttpTransport:
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._is_tls:
+            # SSL_CERT_FILE or the system names the certificates.
             return http.client.HTTPSConnection(self._host, self._port, context=ssl.create_default_context())
         return http.client.HTTPConnection(self._host, self._port)
 
