@@ -75,7 +75,7 @@ if (python !== undefined) {
   });
 }
 
-const builder = isFull ? await findPython("the package for Python", "import pip, setuptools, venv, wheel") : undefined;
+const builder = isFull ? await findPython("the package for Python", "import setuptools, wheel, venv, pip") : undefined;
 
 if (builder !== undefined) {
   test.full("the package is built, and installs where nothing else is, without the network", async () => {
