@@ -88,25 +88,47 @@ export function toPython(prompts: readonly TypedPrompt[]): string {
   const taken = new Set(reserved);
   const entries = inOrder(prompts).map(({ reference, content }) => {
     const name = classNameOf(reference, taken);
-    const texts = variablesIn(content).filter(({ type }) => type !== "messages");
+    const variables = variablesIn(content), optional = variables.filter(({ isOptional }) => isOptional);
+    const texts = variables.filter(({ type }) => type !== "messages");
     const needed = texts.filter(({ isOptional, takesLists }) => !isOptional && !takesLists);
     const others = texts.filter((variable) => !needed.includes(variable));
     return {
       reference,
       name,
       text: others.length === 0 ? dictOf(name, needed) : dictWithOptional(name, needed, others, taken),
+      defaults: optional.length === 0
+        ? ""
+        : `    ${JSON.stringify(reference)}: {"optional": {${optional.map(pythonDefaultOf).join(", ")}}},\n`,
     };
   });
   const references = entries.map(({ reference }) => `    ${JSON.stringify(reference)},\n`).join("");
   const variables = entries.map(({ reference, name }) => `    ${JSON.stringify(reference)}: ${name},\n`).join("");
+  const constant = prompts.some(({ content }) => content.declarations !== undefined)
+    ? `\n#: For Client(prompts=PROMPTS) of promptledger: what stands for variables that need no value.\n` +
+      `PROMPTS = {\n${entries.map(({ defaults }) => defaults).join("")}}\n`
+    : "";
   return `"""${header}"""\n\nfrom typing import Literal, TypedDict, Union\n\nValue = Union[str, int, float, bool]\n\n` +
     `${entries.map(({ text }) => `${text}\n`).join("")}` +
     (entries.length === 0 ? "" : `Reference = Literal[\n${references}]\n\n`) +
-    `#: The variables of each prompt, by its reference.\nVARIABLES = {\n${variables}}\n`;
+    `#: The variables of each prompt, by its reference.\nVARIABLES = {\n${variables}}\n${constant}`;
 }
 
+const pythonDefaultOf = ({ name, type }: Variable): string =>
+  `${JSON.stringify(name)}: ${type === "messages" ? "[]" : '""'}`;
+
 /** The names that mean something else in the module. */
-const reserved = ["False", "Literal", "None", "Reference", "True", "TypedDict", "Union", "VARIABLES", "Value"];
+const reserved = [
+  "False",
+  "Literal",
+  "None",
+  "PROMPTS",
+  "Reference",
+  "True",
+  "TypedDict",
+  "Union",
+  "VARIABLES",
+  "Value",
+];
 
 const python = { text: "str", number: "float", boolean: "bool", messages: "Value" };
 

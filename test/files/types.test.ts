@@ -157,6 +157,15 @@ class DeclaredProduction(DeclaredProductionTexts, DeclaredProductionLists):
 
 `,
   );
+  assert.match(
+    toPython([declared]),
+    `
+#: For Client(prompts=PROMPTS) of promptledger: what stands for variables that need no value.
+PROMPTS = {
+    "declared@production": {"optional": {"note": "", "__proto__": "", "examples": []}},
+}
+`,
+  );
 });
 
 test("a Python module has them as TypedDicts, and only variables that lists may fill can be left out", () => {
@@ -360,7 +369,8 @@ if (currentRuntime === "Node") {
       const path = `${folder.path}/prompts.py`;
       await writeFile(path, toPython(anyPrompts));
       const script = "import json, prompts; print(json.dumps({ reference: [sorted(each.__annotations__), " +
-        "sorted(each.__required_keys__)] for reference, each in prompts.VARIABLES.items() }))";
+        "sorted(each.__required_keys__)] for reference, each in prompts.VARIABLES.items() })); " +
+        "assert all(set(each) == {'optional'} for each in getattr(prompts, 'PROMPTS', {}).values())";
       const { stdout } = await run(python, ["-W", "error", "-c", script], { cwd: folder.path });
       const found = JSON.parse(stdout) as Record<string, [string[], string[]]>;
       assert.equal(Object.keys(found).sort(), anyPrompts.map(({ reference }) => reference).sort());

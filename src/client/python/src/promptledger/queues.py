@@ -8,16 +8,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from .errors import UNEXPECTED, InvalidRequestError, NotFoundError, PromptLedgerError, closed, to_client_error
 from .events import DropEvent, ErrorEvent, Events
-from .limits import (
-    ASIDE_FOR,
-    BATCH_DELAY,
-    BATCH_SIZE,
-    FEEDBACK_BATCH_SIZE,
-    MAX_BACK_OFF,
-    MAX_BATCH_BYTES,
-    MAX_SENDS,
-    OLDEST_RECORD,
-)
+from .limits import ASIDE_FOR, BATCH_DELAY, BATCH_SIZE, FEEDBACK_BATCH_SIZE
+from .limits import MAX_BACK_OFF, MAX_BATCH_BYTES, MAX_SENDS, OLDEST_RECORD
 from .loop import Call, Loop, Promise
 from .options import Options
 from .prompt import Target
