@@ -393,6 +393,11 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.service.records, [])
         stage.call("flush")
 
+    def test_a_signal_handler_that_interrupts_the_client_does_not_wait_for_ever(self) -> None:
+        stage = self.stage()
+        with stage.client._engine.loop, self.assertRaisesRegex(PromptLedgerError, "signal handler"):
+            stage.client.flush()
+
     def test_an_idempotency_key_must_pass_a_header(self) -> None:
         stage = self.stage()
         outcome = stage.call("submit", {**body, "idempotencyKey": "a\r\nb"})

@@ -128,6 +128,42 @@ class Processes(unittest.TestCase):
         code = "import logging\nlogging.disable()\nledger = Client()\nledger.record(record('1'))"
         self.assertLess(self.run_code(code), 5.5)
 
+    def test_a_process_that_exits_on_a_signal_sends_what_it_has_recorded(self) -> None:
+        ended = self.server.run(preamble + """
+import atexit, signal
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+ledger = Client()
+made = 0
+atexit.register(lambda: print(made))
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+while True:
+    ledger.record(record(str(made)))
+    made += 1
+    time.sleep(0.0001)
+""")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        made = int(ended.stdout)
+        self.assertGreater(made, 10)
+        self.assertIn(len(self.server.records), (made, made + 1))
+        self.assertEqual(max(self.server.records.values()), 1)
+
+    def test_nothing_is_imported_later_which_a_fork_could_interrupt(self) -> None:
+        self.run_code("""
+from datetime import timedelta
+import tempfile
+with tempfile.TemporaryDirectory() as folder:
+    before = set(sys.modules)
+    ledger = Client(snapshot=folder + "/prompts.json")
+    prompt = ledger.prompt(reference)
+    call = prompt.call()
+    call.done(status=1, input=prompt.fill({"shop": "Acme"}), output="x")
+    call.feedback(name="thumb", value=True)
+    call.feedback_token(names=["thumb"], expires=timedelta(hours=1))
+    ledger.submit(record("1"))
+    ledger.close()
+    assert set(sys.modules) == before, set(sys.modules) - before
+""")
+
     @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
     def test_a_forked_process_keeps_what_is_cached_and_sends_its_own_records(self) -> None:
         self.run_code("""

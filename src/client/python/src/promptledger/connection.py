@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401  The first connection would import it, and a fork meanwhile leaves it half imported.
+# Python imports codecs when they are first used. An import that another thread has begun never ends in a process that is forked
+# meanwhile, so nothing is imported later.
+import encodings.idna  # noqa: F401
+import encodings.utf_8_sig  # noqa: F401
+import encodings.utf_16_le  # noqa: F401
 import http.client
 import select
 import socket

@@ -100,12 +100,14 @@ class Loop:
     def _start(self) -> None:
         self._lock = threading.RLock()
         self._depth = 0
+        self._owner = 0
         self._ready: List[Call] = []
         self._outside: List[Call] = []
 
     def __enter__(self) -> Loop:
         self._lock.acquire()
         self._depth += 1
+        self._owner = threading.get_ident()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -189,6 +191,9 @@ class Loop:
     def wait(self, promise: Promise[T]) -> T:
         """Blocks a thread of the application until a promise is settled."""
         if not promise.is_settled:
+            if self._depth > 0 and self._owner == threading.get_ident():
+                # No other thread could enter the loop meanwhile.
+                raise PromptLedgerError("invalid_argument", "A signal handler must not wait for the client it interrupts")
             event = threading.Event()
             with self:
                 promise.then(lambda: self.outside(event.set))
