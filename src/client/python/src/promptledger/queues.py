@@ -255,14 +255,11 @@ class Queue:
         await self._loop.within(flushed, timeout)
         self._flushes -= 1
 
-    def check_room(self, size: int) -> None:
-        if self.queued >= self._max_queued or self.queued_bytes + size > self._max_bytes:
-            raise PromptLedgerError("queue_full", "The queue is full")
-
     def add(self, text: str, size: int, target: Target, deploy_id: str = "", about: str = "") -> None:
         """Queues the JSON of a body, whose target gets the id of the record. What could not be sent gives way to later items that
         are `about` the same. Raises if the queue is full."""
-        self.check_room(size)
+        if self.queued >= self._max_queued or self.queued_bytes + size > self._max_bytes:
+            raise PromptLedgerError("queue_full", "The queue is full")
         self.queued += 1
         self.queued_bytes += size
         item = _Item(text, size, self._loop.now(), target, deploy_id, about, self._lane.most)
