@@ -59,21 +59,23 @@ export async function giveFeedback(
       for (const index of left) results[index] = { refusal: "contended", rule: undefined };
       break;
     }
-    const states = await readStates(database, left.map((index) => pieces[index]!), now);
+    const states = await readEach(database, left.map((index) => pieces[index]!), now);
     const changed: { index: number; change: Change }[] = [];
     const added = createAdded();
-    // A piece that follows another one of the same record, name and author is decided once that is written.
-    const met = new Set<string>();
+    // A piece that follows a change of the same record, name and author is decided once that is written.
+    const changing = new Set<string>();
     const later: number[] = [];
     for (const [nth, index] of left.entries()) {
       const piece = pieces[index]!, state = states[nth]!;
-      if (met.size === met.add(JSON.stringify([recordOf(state, piece), piece.name, piece.author])).size) {
+      const key = JSON.stringify([recordOf(state, piece), piece.name, piece.author]);
+      if (changing.has(key)) {
         later.push(index);
         continue;
       }
       const { result, change } = decide(piece, added.to(state, piece), now);
       results[index] = result;
       if (change === undefined) continue;
+      changing.add(key);
       added.add(state, piece, change);
       const { names, authors, rule } = state;
       changed.push({ index, change: { ...change, names, authors, isNewName: rule === undefined } });
@@ -84,6 +86,15 @@ export async function giveFeedback(
     expired += written.expired;
   }
   return { results, expired };
+}
+
+/** Reads what is there for each piece. For those that differ only in what they say, it is read once. */
+async function readEach(database: Database, pieces: Piece[], now: number): Promise<State[]> {
+  const keys = pieces.map(({ giver, target, name, author }) => JSON.stringify([giver, target, name, author]));
+  const distinct = new Map(keys.map((key, nth) => [key, pieces[nth]!]));
+  const states = await readStates(database, [...distinct.values()], now);
+  const stateOf = new Map([...distinct.keys()].map((key, nth) => [key, states[nth]!]));
+  return keys.map((key) => stateOf.get(key)!);
 }
 
 /** Tells the record of a piece from others: however it is named, if it is found, and else by what names it. */
