@@ -3,7 +3,7 @@ import { feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
-import { feedbackKinds, feedbackName } from "../schema/feedback.ts";
+import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
 import { described, exactly, listOf, named, nullable, oneOf, optional, refined } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -21,8 +21,8 @@ const maxLabels = 100;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
-  minimum: optional(described(v.numeric, "Of numbers, the least that is taken")),
-  maximum: optional(described(v.numeric, "Of numbers, the most that is taken")),
+  minimum: optional(described(feedbackNumber, "Of numbers, the least that is taken")),
+  maximum: optional(described(feedbackNumber, "Of numbers, the most that is taken")),
   labels: optional(
     described(
       refined(

@@ -35,12 +35,18 @@ export const feedbackName = predicate<string>(
 );
 
 const maxNumber = 1e15;
+export const feedbackNumber = predicate<number>(
+  `a number from -${maxNumber} to ${maxNumber}`,
+  (value) => typeof value === "number" && Math.abs(value) <= maxNumber,
+  { type: "number", minimum: -maxNumber, maximum: maxNumber },
+);
+
 const maxLabelLength = 200; // characters
 
 // What SQLite, JavaScript and JSON agree on: 15 digits, and nothing smaller than can be one of them beside the largest number.
 const isFitting = (value: unknown): boolean =>
   typeof value === "boolean" ||
-  typeof value === "number" && Math.abs(value) <= maxNumber ||
+  feedbackNumber.is(value) ||
   typeof value === "string" && isPlain(value) && value !== "" && [...value].length <= maxLabelLength;
 
 /** Texts on one line. */

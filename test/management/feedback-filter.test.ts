@@ -5,7 +5,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { readAll, refused, taken, toLines, toQuery } from "./management.ts";
+import { readAll, refused, refusedAs, taken, toLines, toQuery } from "./management.ts";
 
 const test = suite("filter by feedback");
 
@@ -104,6 +104,20 @@ test("a condition that cannot be read is refused in one sentence", async () => {
     400,
     "Field feedback must be at most 1000 characters",
   );
+});
+
+test("the bounds of a declared number are numbers that feedback may have", async () => {
+  const world = await createWorld();
+  const path = `/workspaces/${world.workspaceId}/feedback-names`;
+  for (const bound of [1e15 + 1, -1e15 - 1, 1e20, 1e308, -1e308]) {
+    for (const name of ["minimum", "maximum"]) {
+      refusedAs(400, "invalid", await world.manage("POST", path, { name: "score", kind: "number", [name]: bound }));
+    }
+  }
+  assert.equal(taken(await world.manage("GET", path)), { names: [] });
+  const widest = { name: "score", kind: "number", minimum: -1e15, maximum: 1e15 };
+  const { minimum, maximum } = taken<typeof widest>(await world.manage("POST", path, widest));
+  assert.equal([minimum, maximum], [-1e15, 1e15]);
 });
 
 test("feedback of another workspace beside it in the log finds nothing", async () => {
