@@ -13,7 +13,11 @@ export type ListOne<T> = (workspaceId: WorkspaceId, page: { limit: number; curso
 
 /** A page over all workspaces, and the cursor of the next. A cursor names a place among the workspaces, and one in the first. */
 export async function listOverAll<T>({ call }: Session, given: unknown, list: ListOne<T>) {
-  const start = given === undefined ? ["", "", ""] : /^(\w{0,64})\.(\w{0,64})$/.exec(String(given));
+  const start = given === undefined
+    ? ["", "", ""]
+    : typeof given === "string"
+    ? /^(\w{0,64})\.(\w{0,64})$/.exec(given)
+    : null;
   if (start === null) throw invalid("cursor must be the nextCursor of an earlier response");
   const items: T[] = [];
   let [, outer, inner] = start as [string, string, string];

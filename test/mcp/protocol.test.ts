@@ -103,7 +103,9 @@ test("an unknown tool, prompt and resource get -32602", async () => {
   isError(await agent.send("tools/call", { name: "list_prompts", arguments: [] }), 200, -32602, 1);
   isError(await agent.send("prompts/get", { name: "none@here" }), 200, -32602, 1);
   isError(await agent.send("prompts/get", {}), 200, -32602, 1);
-  isError(await agent.send("prompts/list", { cursor: "no cursor" }), 200, -32602, 1);
+  for (const cursor of ["no cursor", null, 5, ["."], {}, { toString: 1 }]) {
+    isError(await agent.send("prompts/list", { cursor }), 200, -32602, 1);
+  }
   isError(await agent.send("resources/read", { uri: "file:///etc/passwd" }), 200, -32602, 1);
   isError(await agent.send("resources/read", { uri: "promptledger://ws_1/none" }), 200, -32602, 1);
 });
