@@ -73,11 +73,11 @@ export async function changeFeedback(visit: Visit, id: RecordId): Promise<keyof 
 }
 
 const isNumber = new RegExp(`^${numberPattern}$`);
-const truths: Record<string, boolean> = { true: true, yes: true, false: false, no: false };
+const truths = new Map([["true", true], ["yes", true], ["false", false], ["no", false]]);
 
 /** What was entered, as a value of the kind that the name has. Of a new name the text says what it is. */
 function valueIn(visit: Visit, kind: FeedbackKind | undefined): FeedbackValue {
-  const text = sent(visit, "value") ?? "", truth = truths[text.toLowerCase()];
+  const text = sent(visit, "value") ?? "", truth = truths.get(text.toLowerCase());
   if (kind === "label") return text;
   if (kind !== "number" && truth !== undefined) return truth;
   if (kind !== "boolean" && isNumber.test(text)) return Number(text);

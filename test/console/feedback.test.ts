@@ -142,6 +142,14 @@ test("what is refused shows beside its field, keeps what was typed, and stores n
   assert.equal(await feedbackOn(id), { feedback: [], earlier: [] });
 });
 
+test("under a new name a word is a label, also one that every object has", async () => {
+  const id = await store();
+  for (const [name, value] of [["odd", "constructor"], ["odder", "__proto__"]] as const) {
+    assert.is((await ann.send(`/records/${id}`, { ...given, name, value })).status, 303);
+  }
+  assert.equal((await feedbackOn(id)).feedback.map(({ value }) => value), ["constructor", "__proto__"]);
+});
+
 test("a workspace that declares names has a form for each of them, with what it takes, and no other", async () => {
   const { world, visitor } = await createVisit();
   const { admin, workspaceId } = world;
