@@ -72,6 +72,11 @@ test("a filter of records becomes a review, which two people work through withou
   assert.ok(weightOf(page) < 60_000, `${weightOf(page)}`);
   // Others see who has it, and cannot finish it.
   assert.match(await bob.see(annsFirst), "<bdi>ann</bdi> has this record until it is free again");
+  // A form without a word that a page sends finishes, skips and deletes nothing.
+  for (const path of [annsFirst, `/records/${first}`]) {
+    for (const form of [{ do: "nothing" }, {}]) assert.is((await operator.send(path, form)).status, 400, path);
+    assert.is((await operator.open(workspaceId + path)).status, 200);
+  }
   const refused = await bob.send(annsFirst, { do: "done" });
   assert.equal([refused.status, refusalIn(refused.text)], [
     409,

@@ -139,6 +139,7 @@ export const recordPage: Page = {
       const done = await changeFeedback(visit, id);
       return { redirect: `${link(visit, ["records", id], { ...keptQuery(visit), done })}#feedback` };
     }
+    if (visit.form.get("do") !== "delete") throw invalid("Field do must be one of feedback, withdraw, delete");
     await visit.call(deleteDiagnosis, { id });
     return { redirect: link(visit, ["records"], keptQuery(visit)) };
   },

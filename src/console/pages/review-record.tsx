@@ -2,6 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import {
   finishReviewRecord,
@@ -96,7 +97,9 @@ export const reviewRecordPage: Page = {
       await visit.call(returnReviewRecord, input);
       return { redirect: link(visit, ["reviews", id], { done: "returned" }) };
     }
-    if (todo !== "next") await visit.call(todo === "skip" ? skipReviewRecord : finishReviewRecord, input);
+    if (todo === "done") await visit.call(finishReviewRecord, input);
+    else if (todo === "skip") await visit.call(skipReviewRecord, input);
+    else if (todo !== "next") throw invalid("Field do must be one of feedback, withdraw, done, skip, return, next");
     return await goToNext(visit);
   },
 };
