@@ -252,7 +252,7 @@ function describeService(faces: readonly Face[], hasMetrics: boolean) {
       title: "promptledger",
       version,
       description:
-        "Serves the active prompt of a deployment, records what came of it, and keeps an exact ledger of both.\n\n" +
+        "Serves the active prompt of a deployment, records the outcome, and keeps an exact ledger of both.\n\n" +
         'A refused request gets `{"error": "…"}`, which says what is wrong. An unknown path gets ' +
         `${statusOf.not_found}, an unknown method ${statusOf.method_not_allowed} and \`Allow\`. Times are Unix milliseconds ` +
         "unless stated otherwise. The log line of a request has its `X-Request-Id` and the ids of its `traceparent`.",

@@ -15,6 +15,7 @@ import {
   maxFeedbackItems,
   opinion,
   recordReference,
+  sourceOr,
   toKept,
 } from "../schema/feedback.ts";
 import { described, exactly, listOf, named, optional, refined } from "../schema/struct.ts";
@@ -52,7 +53,6 @@ export const showFeedback = operation({
   },
 });
 
-const { value: _, ...reason } = opinion;
 const author = optional(described(feedbackAuthor, "Who thinks so. Default: the name of the token"));
 
 export const addFeedback = operation({
@@ -65,9 +65,9 @@ export const addFeedback = operation({
   input: {
     id: v.recordId,
     name: described(feedbackName, "What is judged"),
-    value: opinion.value,
-    ...reason,
+    ...opinion,
     author,
+    source: sourceOr("reviewer"),
   },
   output: FeedbackAnswer,
   refusals: ["not_found", "conflict"],
@@ -140,6 +140,7 @@ export const ImportedFeedback = exactly({
   record: described(recordReference, "The record's id, or the Idempotency-Key that it was sent under"),
   name: described(feedbackName, "What is judged"),
   ...opinion,
+  source: sourceOr("program"),
 });
 export type ImportedFeedback = Infer<typeof ImportedFeedback>;
 

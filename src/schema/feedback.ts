@@ -88,6 +88,10 @@ export const feedbackAuthor = predicate<string>(
   { type: "string", maxLength: maxAuthorLength, pattern: plainPattern },
 );
 
+/** Who gives feedback, with the default where that is not said. */
+export const sourceOr = (source: FeedbackSource) =>
+  optional(described(oneOf(...feedbackSources), "Who gives it", { default: source }));
+
 /** The members in which feedback is given. */
 export const opinion = {
   value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
@@ -98,7 +102,7 @@ export const opinion = {
       "The application's own name for whoever gives it. Default: empty, one voice for the record",
     ),
   ),
-  source: optional(described(oneOf(...feedbackSources), "Who gives it", { default: "user" })),
+  source: sourceOr("user"),
 };
 
 /** The body of `PUT /v1/diagnosis/{id}/feedback/{name}`. */
