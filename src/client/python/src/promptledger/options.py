@@ -52,22 +52,22 @@ _url_name, _key_name = "PROMPTLEDGER_URL", "PROMPTLEDGER_API_KEY"
 
 def read_options(
     *,
-    url: Optional[str] = None,
-    api_key: Optional[str] = None,
-    transport: Optional[Transport] = None,
-    max_age_seconds: float = 60,
-    max_stale_seconds: float = 86_400,
-    watch_seconds: Optional[float] = 15,
-    snapshot: Union[str, os.PathLike[str], SnapshotStore, None] = None,
-    read_timeout_seconds: float = 3,
-    submit_timeout_seconds: float = 20,
-    retries: int = 2,
-    max_queued: int = 10_000,
-    max_queued_bytes: int = 33_554_432,
-    prompts: Optional[PromptDefaults] = None,
-    mask: Optional[Mask] = None,
+    url: Optional[str],
+    api_key: Optional[str],
+    transport: Optional[Transport],
+    max_age_seconds: float,
+    max_stale_seconds: float,
+    watch_seconds: Optional[float],
+    snapshot: Union[str, os.PathLike[str], SnapshotStore, None],
+    read_timeout_seconds: float,
+    submit_timeout_seconds: float,
+    retries: int,
+    max_queued: int,
+    max_queued_bytes: int,
+    prompts: Optional[PromptDefaults],
+    mask: Optional[Mask],
 ) -> Options:
-    """The options with their defaults. Raises the first fault."""
+    """The options of a client, checked. Raises the first fault."""
     where = url or os.environ.get(_url_name) or ("http://promptledger.invalid" if transport else "")
     key = os.environ.get(_key_name) if api_key is None else api_key
     # Errors show the url, and a request may have no credentials in its own.
