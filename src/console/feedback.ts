@@ -2,7 +2,7 @@
 import { invalid } from "../common/errors.ts";
 import type { RecordId } from "../common/ids.ts";
 import { numberPattern, stringify } from "../common/json-text.ts";
-import { addFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
+import { addFeedback, authorOf, removeFeedback, showFeedback } from "../management/feedback.ts";
 import { listFeedbackNames } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
@@ -33,14 +33,11 @@ export async function findFeedback(visit: Visit, id: RecordId): Promise<Feedback
 export const piecesOf = ({ feedback }: Diagnosis & { feedback?: unknown }): Feedback[] =>
   JSON.parse(stringify(feedback ?? []));
 
-const maxAuthor = 128; // characters
+/** A person as pages name them. The operator has no token, and so no name. */
+export const personName = (actor: string): string => actor || "Operator";
 
-/**
- * Who gives feedback in the console: the name of the token. The operator, who has none, is not the application's voice without
- * a name.
- */
-export const reviewerOf = ({ caller: { actor } }: Visit): string =>
-  actor === "" ? "Operator" : [...actor].slice(0, maxAuthor).join("").toWellFormed();
+/** Who gives feedback in the console. The operator is not the application's voice without a name. */
+export const reviewerOf = ({ caller: { actor } }: Visit): string => authorOf(personName(actor));
 
 /** What forms do, each with the word for the notice that says so. */
 export const feedbackNotices = {

@@ -12,6 +12,7 @@ import {
   feedbackAuthor,
   feedbackName,
   feedbackValue,
+  maxAuthorLength,
   maxFeedbackItems,
   opinion,
   recordReference,
@@ -96,7 +97,7 @@ type Given = {
 };
 
 /** The name under which a caller judges. */
-export const authorOf = (name: string): string => [...name].slice(0, 128).join("").toWellFormed();
+export const authorOf = (name: string): string => [...name].slice(0, maxAuthorLength).join("").toWellFormed();
 
 const toPiece = (
   { caller }: Management,

@@ -149,46 +149,41 @@ async function finish(
   throw conflict(`Record ${recordId} is not yours in this review. ${words}`, "review_record_not_taken");
 }
 
-const ofRecord = { id: v.reviewId, recordId: v.recordId, actor };
+/** An operation that ends the work on a record: its last word says how. */
+const ending = (id: string, word: string, state: State, summary: string) =>
+  operation({
+    id,
+    summary,
+    method: "POST",
+    path: `/reviews/{id}/records/{recordId}/${word}`,
+    role: "editor",
+    command: `review ${word} ID RECORD`,
+    input: { id: v.reviewId, recordId: v.recordId, actor },
+    output: ReviewRecord,
+    refusals: ["not_found", "gone", "conflict"],
+    run: (management, input) => finish(management, input, state),
+  });
 
-export const finishReviewRecord = operation({
-  id: "finishReviewRecord",
-  summary: "Mark a record of a review as done, by the reviewer who has it",
-  method: "POST",
-  path: "/reviews/{id}/records/{recordId}/done",
-  role: "editor",
-  command: "review done ID RECORD",
-  input: ofRecord,
-  output: ReviewRecord,
-  refusals: ["not_found", "gone", "conflict"],
-  run: (management, input) => finish(management, input, "done"),
-});
+export const finishReviewRecord = ending(
+  "finishReviewRecord",
+  "done",
+  "done",
+  "Mark a record of a review as done, by the reviewer who has it",
+);
 
-export const skipReviewRecord = operation({
-  id: "skipReviewRecord",
-  summary: "Skip a record of a review, by the reviewer who has it. Nobody gets it again",
-  method: "POST",
-  path: "/reviews/{id}/records/{recordId}/skip",
-  role: "editor",
-  command: "review skip ID RECORD",
-  input: ofRecord,
-  output: ReviewRecord,
-  refusals: ["not_found", "gone", "conflict"],
-  run: (management, input) => finish(management, input, "skipped"),
-});
+export const skipReviewRecord = ending(
+  "skipReviewRecord",
+  "skip",
+  "skipped",
+  "Skip a record of a review, by the reviewer who has it. Nobody gets it again",
+);
 
-export const returnReviewRecord = operation({
-  id: "returnReviewRecord",
-  summary: "Give a record of a review back, also one that was done or skipped, so that the next reviewer gets it",
-  method: "POST",
-  path: "/reviews/{id}/records/{recordId}/return",
-  role: "editor",
-  command: "review return ID RECORD",
-  input: ofRecord,
-  output: ReviewRecord,
-  refusals: ["not_found", "gone", "conflict"],
-  run: (management, input) => finish(management, input, "open"),
-});
+export const returnReviewRecord = ending(
+  "returnReviewRecord",
+  "return",
+  "open",
+  "Give a record of a review back, also one that was done or skipped, so that the next reviewer gets it",
+);
 
 export const reviewRecordOperations = [
   takeReviewRecord,

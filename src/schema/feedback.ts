@@ -81,7 +81,7 @@ export const feedbackComment = predicate<string>(
   { type: "string", maxLength: maxCommentBytes, pattern: "^[^\\u0000]*$" },
 );
 
-const maxAuthorLength = 128; // characters
+export const maxAuthorLength = 128; // characters
 export const feedbackAuthor = predicate<string>(
   `at most ${maxAuthorLength} characters without control characters`,
   (value) => typeof value === "string" && isPlain(value) && [...value].length <= maxAuthorLength,

@@ -12,7 +12,7 @@ import {
 } from "../../management/review-records.ts";
 import type { ReviewRecord } from "../../management/review-records.ts";
 import type { ReviewWithReviewers } from "../../management/review-progress.ts";
-import { changeFeedback, findFeedback, isAboutFeedback, reviewerOf } from "../feedback.ts";
+import { changeFeedback, findFeedback, isAboutFeedback, personName, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, duration, numberText } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
@@ -130,7 +130,7 @@ async function isJudged(visit: Visit, { id, names }: ReviewWithReviewers, record
 
 function endingForm(visit: Visit, { names }: ReviewWithReviewers, item: ReviewRecord): Html {
   const { state, reviewer, leasedUntil, finishedAt } = item;
-  const name = reviewer === null ? "nobody" : isolated(reviewer || "Operator");
+  const name = reviewer === null ? "nobody" : isolated(personName(reviewer));
   if (!isOwn(visit, item)) {
     return (
       <form method="post" class="stack" aria-label="Review">

@@ -5,6 +5,7 @@
 import { takeReviewRecord } from "../../management/review-records.ts";
 import type { Reviewer } from "../../management/review-progress.ts";
 import { deleteReview } from "../../management/reviews.ts";
+import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -52,14 +53,14 @@ export const reviewPage: Page = {
             <Fact label="Order">{order === "random" ? "At random" : "Newest first"}</Fact>
             {names.length > 0 && <Fact label="Feedback to give">{isolated(names.join(", "))}</Fact>}
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Created by">{isolated(createdBy || "Operator")}</Fact>
+            <Fact label="Created by">{isolated(personName(createdBy))}</Fact>
           </Facts>
           {gone > 0 && <p class="hint">Records that are gone were deleted since, by someone or by retention.</p>}
           <Section title="Reviewers">{reviewersTable(visit, reviewers)}</Section>
           <Section title="Records">
             {await filterChips(visit, review.filter)}
             {review.withoutOwn && (
-              <p class="hint">Without those that {isolated(createdBy || "Operator")} had given feedback.</p>
+              <p class="hint">Without those that {isolated(personName(createdBy))} had given feedback.</p>
             )}
           </Section>
           <details>
@@ -100,7 +101,7 @@ function reviewersTable(visit: Visit, reviewers: readonly Reviewer[]): Html {
       caption="Reviewers"
       rows={reviewers}
       columns={[
-        { label: "Reviewer", isHead: true, cell: ({ reviewer }) => isolated(reviewer || "Operator") },
+        { label: "Reviewer", isHead: true, cell: ({ reviewer }) => isolated(personName(reviewer)) },
         { label: "Done", isNumber: true, cell: ({ done }) => number(done) },
         { label: "Skipped", isNumber: true, cell: ({ skipped }) => number(skipped) },
         { label: "Taken", isNumber: true, cell: ({ taken }) => number(taken) },

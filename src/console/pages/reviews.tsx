@@ -5,6 +5,7 @@
 import { listFeedbackNames } from "../../management/feedback-names.ts";
 import type { Review } from "../../management/review-progress.ts";
 import { createReview, listReviews } from "../../management/reviews.ts";
+import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -68,7 +69,7 @@ const reviewsTable = (visit: Visit, reviews: readonly Review[]): Html => (
       { label: "Progress", cell: progressText },
       { label: "Taken", isNumber: true, cell: ({ taken }) => number(taken) },
       { label: "Skipped", isNumber: true, cell: ({ skipped }) => number(skipped) },
-      { label: "Created by", cell: ({ createdBy }) => isolated(createdBy || "Operator") },
+      { label: "Created by", cell: ({ createdBy }) => isolated(personName(createdBy)) },
       { label: "Created", cell: ({ createdAt }) => ago(createdAt, visit.now) },
     ]}
   />
