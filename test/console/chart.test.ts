@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { drawChart } from "../../src/console/parts/chart.tsx";
+import { numbersTable } from "../../src/console/parts/numbers-table.tsx";
 import { dollarText } from "../../src/common/dollars.ts";
 import { extremes } from "../extremes.ts";
 
@@ -40,6 +41,23 @@ test("any values, up to the greatest number, are drawn inside of the chart, with
       }
     }),
     { numRuns: 2_000 },
+  );
+});
+
+test("the table of a chart has each number exactly, down to the least", () => {
+  const numbers = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }));
+  fc.assert(
+    fc.property(numbers, (values) => {
+      const panels = [{
+        ...{ title: "B", kind: "bars" as const, unit: "u", total: "", readouts: [] },
+        series: [{ name: "n", values }],
+      }];
+      const labels = values.map((_, nth) => `${nth}`);
+      const table = numbersTable({ title: "T", labels, hrefs: [], panels }).html;
+      const cells = Array.from(table.matchAll(/<td>([^<]*)</g), ([, text]) => Number(text!.replaceAll(",", "")));
+      assert.equal(cells, values);
+    }),
+    { examples: [[[1e-30, 5e-324]]] },
   );
 });
 

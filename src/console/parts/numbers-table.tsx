@@ -40,4 +40,4 @@ export function numbersTable({ title, labels, panels }: Chart): Html {
 }
 
 const exactly = (value: number | null | undefined): string =>
-  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumFractionDigits: 20 });
+  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumSignificantDigits: 17 });
