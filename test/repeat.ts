@@ -1,5 +1,5 @@
-// `npm run test:repeat`: runs `npm test`, or the files whose path contains PATTERN, again and again, and prints a table of what
-// failed. Options: --times N (default 20), --beside N busy loops, --syncs a loop that writes and syncs on the same disk.
+// `npm run test:repeat`: runs `npm test`, or the files whose path contains PATTERN, again and again, each time with random cases
+// of their own, and prints a table of what failed. Options: --times N (default 20), --beside N busy loops, --syncs a loop that writes and syncs on the same disk.
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -34,11 +34,13 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.once(sign
 
 const all = (await Promise.all(["node", "bun", "deno"].map(jobsOf))).flat();
 const jobs = all.filter(({ file }) => file!.includes(pattern)).sort((a, b) => b.seconds - a.seconds);
-const failures = new Map<string, { job: Job; name: string | undefined; times: number; output: string }>();
+const failures = new Map<string, { job: Job; name: string | undefined; times: number; SEED: string }>();
 let runs = 0, green = 0;
 const seconds: number[] = [];
 
 while (runs < Number(times)) {
+  const SEED = String(Math.floor(Math.random() * 1e9));
+  process.env.SEED = SEED;
   const began = performance.now();
   const results = await runJobs(jobs, { slots: defaultSlots });
   const failed = results.filter(({ failed }) => failed.length > 0);
@@ -47,7 +49,7 @@ while (runs < Number(times)) {
     for (const name of names) {
       const key = `${nameOf(job)} ${name}`;
       const before = failures.get(key)?.times ?? 0;
-      failures.set(key, { job, name: crash === undefined ? name : undefined, times: before + 1, output });
+      failures.set(key, { job, name: crash === undefined ? name : undefined, times: before + 1, SEED });
     }
     console.error(`FAILED ${nameOf(job)}\n${output.trimEnd()}`);
   }
@@ -62,8 +64,8 @@ end(failures.size === 0 ? 0 : 1);
 function end(code: number): never {
   endAll();
   const rows = [...failures].map((
-    [name, { job, name: test, times }],
-  ) => [`${times} of ${runs}`, name, repeatCommand(job, test)]);
+    [name, { job, name: test, times, SEED }],
+  ) => [`${times} of ${runs}`, name, `SEED=${SEED} ${repeatCommand(job, test)}`]);
   if (rows.length > 0) {
     console.log(
       [["failed", "test", "repeat"], ["---", "---", "---"], ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n"),

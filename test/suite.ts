@@ -1,7 +1,12 @@
 // uvu's suites, of which one test can be run alone, by its name, and which may have tests for CI.
 import process from "node:process";
+import fc from "fast-check";
 import { suite as uvuSuite } from "uvu";
 import type { Test } from "uvu";
+
+/** Where random tests begin: each run makes the same cases, so that a run fails for a change and not by chance. */
+export const seed = Number(process.env.SEED ?? 20261115);
+fc.configureGlobal({ seed });
 
 /** Whether tests run in full, as in CI. `npm test` runs a small form of what is exhaustive. */
 export const isFull = process.env.TEST_SCOPE === "full";

@@ -3,7 +3,7 @@
 // is refused, six times a deployment is switched off, and twelve times something else answers in place of the service.
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { isFull, suite } from "../suite.ts";
+import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
 import type { Client } from "../../src/client/client.ts";
@@ -26,8 +26,6 @@ const lookEvery = 16.5 * second; // at most
 type Window = { from: number; to: number };
 
 const odd = JSON.parse(await readFile(pathOf("test/client/odd.json"), "utf8")) as Odd;
-
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
 
 /** Numbers from 0 to below 1 that a seed repeats. */
 function createRandom(seed: number): () => number {

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { cp, readdir, readFile } from "node:fs/promises";
 import process from "node:process";
 import { promisify } from "node:util";
-import { isFull, suite } from "../suite.ts";
+import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, findFreePort, startService } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
@@ -42,7 +42,7 @@ if (python !== undefined) {
     // A day of processes takes its time.
     const add = file === "test_day.py" ? test.full : test;
     add(`passes ${file}`, async () => {
-      const settings = { PROMPTLEDGER_COMMAND: JSON.stringify(commandOf.Node("src/cli.ts")) };
+      const settings = { SEED: String(seed), PROMPTLEDGER_COMMAND: JSON.stringify(commandOf.Node("src/cli.ts")) };
       const said = await run(python, ["-m", "unittest", file.replace(/\.py$/, "")], settings);
       assert.match(said, /^Ran [1-9]\d* tests? in /m);
       const [context] = /^SEED=.*$/m.exec(said) ?? [];

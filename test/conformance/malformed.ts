@@ -1,11 +1,7 @@
 // Generates what clients send by mistake or on purpose: JSON of every kind, bodies, queries and headers.
 import { Buffer } from "node:buffer";
-import process from "node:process";
 import fc from "fast-check";
 import { goodBody } from "../helpers.ts";
-
-/** The seed of all generators, so that a failure can be repeated. SEED in the environment replaces it. */
-export const seed = Number(process.env.SEED ?? 20261115);
 
 /** JSON text as sent, and as it must be returned. Only lone surrogates differ. */
 export type Sent = { text: string; back: string };

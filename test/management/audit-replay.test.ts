@@ -1,7 +1,7 @@
 // The audit log is complete: replaying its entries in order gives the current catalog. Several tokens make random
 // concurrent changes. OPERATIONS sets how many, SEED which.
 import process from "node:process";
-import { suite } from "../suite.ts";
+import { seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
 import { createHistory, readCatalog, readEntries, replay } from "./histories.ts";
@@ -12,7 +12,7 @@ const test = suite("replay of the audit log");
 const operations = Number(process.env.OPERATIONS ?? 1000);
 
 test("replaying random concurrent changes by several tokens gives the current catalog, through two services too", async () => {
-  const world = await createHistory(operations, Number(process.env.SEED ?? 1));
+  const world = await createHistory(operations, seed);
   const entries = await readEntries(world);
   assert.ok(entries.length > operations / 4);
   const { catalog, hashes } = replay(entries);

@@ -258,7 +258,6 @@ test("every verification balances while calls are pruned, retention runs and wor
     },
   );
   await fc.assert(property, {
-    seed: Number(process.env.SEED ?? 20261115),
     numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 10 : 2)),
     endOnFailure: true,
     includeErrorInReport: true,

@@ -16,8 +16,6 @@ import { readAll, refused, taken, toLines } from "./management.ts";
 
 const test = suite("exports of records");
 
-const seed = 20261115;
-
 type Shown = { id: string; sessionId: string };
 
 const allOf = ({ deployId }: World) => ({ filter: { deployIds: [deployId] }, costing: noCosting });
@@ -80,7 +78,7 @@ const anyRecord = fc.tuple(
 
 test("an export has everything of a record, as lines of JSON and as CSV", async () => {
   const world = await createWorld({ monthlyLimit: 1e6, maxBodyBytes: 1e6 });
-  for (const [index, body] of fc.sample(anyRecord, { seed, numRuns: 120 }).entries()) {
+  for (const [index, body] of fc.sample(anyRecord, { numRuns: 120 }).entries()) {
     await record(world, index % 2 === 0 ? body : { ...body, content: { output: index % 4 === 1 ? "" : "o" } });
   }
   const items = await readAll<Record<string, unknown>>(world, `${pathOf(world)}?limit=1000`);
@@ -294,7 +292,7 @@ test("a test case has every text exactly, and promptfoo runs none of them", asyn
       ...[input, output].map((text) => text?.replaceAll("\u2060", "")),
     ]);
   });
-  await fc.assert(check, { seed, numRuns: 60 });
+  await fc.assert(check, { numRuns: 60 });
   const hostile = [
     "{{ env.KEY }}",
     "{% for x in y %}",

@@ -92,7 +92,7 @@ test("a list has each session once, with its numbers, however it is paged", asyn
       world.close();
     },
   );
-  await fc.assert(property, { seed: 20261122, numRuns: 15 });
+  await fc.assert(property, { numRuns: 15 });
 });
 
 test("one session is found in one request, however long ago it ended", async () => {

@@ -185,7 +185,7 @@ async function checkHistory(
     keyId: keyId === undefined ? undefined : keys[keyId]!.id,
   });
   const ofFirst = sent.filter(({ isOfTwin }) => !isOfTwin);
-  for (const given of [{}, ...fc.sample(filtersOf(times), { seed, numRuns: 4 })]) {
+  for (const given of [{}, ...fc.sample(filtersOf(times), { numRuns: 4 })]) {
     const { interval, ...filter }: Filter & { interval?: string } = given;
     const found = ofFirst.filter((record) => fits(filter, record, start));
     const stats = await readStats(world, toQuery({ ...queryOf(filter), interval }));
@@ -229,7 +229,7 @@ const histories = !isFull ? 15 : currentRuntime === "Node" ? 200 : 10;
 
 test(`every number equals a plain recount, over ${histories} random histories`, async () => {
   const history = fc.array(step, { minLength: 3, maxLength: 7 });
-  await fc.assert(fc.asyncProperty(history, fc.nat(), checkHistory), { seed: 20261115, numRuns: histories });
+  await fc.assert(fc.asyncProperty(history, fc.nat(), checkHistory), { numRuns: histories });
 });
 
 const latencies: [sent: number[], p50: number, p95: number, p99: number, mean: number][] = [
