@@ -22,7 +22,8 @@ export const mcpCommands: Command[] = [
     ...readUsage(`mcp [--role viewer|editor|publisher|admin] [--workspace WORKSPACE]${remote}`, {}, {
       role:
         `What the agent may do on a database of this machine. Default: ${defaultRole}. On a service its token decides`,
-      workspace: "The only workspace that the agent may see. Default: PROMPTLEDGER_WORKSPACE, or else all",
+      workspace:
+        "The only workspace that the agent may see in a database of this machine. Default: PROMPTLEDGER_WORKSPACE, or else all",
     }),
     summary: "Serve the Model Context Protocol on standard input and output, for an agent that starts this command",
     needs: "nothing",
@@ -44,6 +45,9 @@ async function openAnswerer({ args, terminal }: LocalContext) {
   const [server, name] = serverOf(args, terminal);
   if (server === undefined) return await openDatabase(args, terminal);
   if (args.findText("role") !== undefined) throw invalid(`${name} and --role exclude each other: the token has a role`);
+  if (args.findText("workspace") !== undefined) {
+    throw invalid(`${name} excludes --workspace and PROMPTLEDGER_WORKSPACE: bind the token to the workspace`);
+  }
   const { answerBy } = await import("../mcp/relay.ts");
   return { answer: answerBy(server + mcpPath, sendTo(server, mcpPath, terminal, name)), close() {} };
 }

@@ -16,7 +16,7 @@ const findDeployments = tool({
   name: "list_deployments",
   title: "List deployments",
   description: "Lists deployments, newest first. A deployment serves one version of a prompt, its currentVersion, to " +
-    "applications. revision counts its changes: promote needs it. isProtected means that only some roles may change it.",
+    "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it.",
   role: "viewer",
   input: {
     prompt: optional(described(v.promptReference, "Only deployments of this prompt, by its name or id")),
@@ -32,7 +32,11 @@ const findDeployments = tool({
 
 const change = {
   deployment,
-  revision: described(v.positive, "The revision that list_deployments showed. The call fails if it has changed since"),
+  revision: described(
+    v.positive,
+    "The revision that list_deployments showed, or your last change of it. If it is another one by now, the call fails: see " +
+      "what the deployment serves before you repeat it",
+  ),
   note: changeInfo.note,
   ...inWorkspace,
 };
@@ -55,8 +59,8 @@ const rollback = tool({
   name: "rollback",
   title: "Roll back a deployment",
   description:
-    "Makes the version live again that a deployment served before, or another one that it has served. Roll back " +
-    "only when the user asks for it.",
+    "Makes the version live again that a deployment served before, or another one that it has served: stats lists them " +
+    "in promotions. Roll back only when the user asks for it.",
   role: rollBackDeployment.role,
   change: "replaces",
   input: {

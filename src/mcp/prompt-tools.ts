@@ -4,7 +4,7 @@ import { listPrompts } from "../management/prompts.ts";
 import { diffVersions as showDifferences } from "../management/renderings.ts";
 import { createPrompt, getPrompt as showPrompt, getPromptVersion, pushPrompt } from "../management/versions.ts";
 import { newVersion, promptContent, PromptVersion } from "../management/versions.ts";
-import { described, exactly, listOf, optional, refined } from "../schema/struct.ts";
+import { check, described, exactly, listOf, optional, refined } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { applyEdits } from "./edits.ts";
 import { workspaceOf } from "./session.ts";
@@ -80,8 +80,9 @@ const publishVersion = tool({
   description:
     "Adds a version to a prompt. It goes live nowhere: that takes promote. To change a prompt, give baseVersion, the version " +
     "that you read, and either edits or whole messages; what you leave out stays as in that version. If another version was " +
-    "published since, the call fails: read the prompt again. To create a prompt, give a new name, title and messages, and no " +
-    "baseVersion. Content that equals the newest version adds none. Publish only what the user asked for.",
+    "published since, the call fails: read the prompt again, and see whether your change still fits. To create a prompt, give " +
+    "a new name of lower-case letters, such as support/assistant, title and messages, and no baseVersion. Content that equals " +
+    "the newest version adds none. Publish only what the user asked for.",
   role: "editor",
   change: "adds",
   input: {
@@ -110,8 +111,9 @@ const publishVersion = tool({
         );
       }
       const content = { ...given, title, messages };
+      const name = check(v.promptName, prompt, "Field prompt");
       const workspace = await workspaceOf(session, workspaceId);
-      return await session.call(createPrompt, { ...content, workspaceId: workspace, name: prompt, note });
+      return await session.call(createPrompt, { ...content, workspaceId: workspace, name, note });
     }
     const base = await session.call(getPromptVersion, { id: prompt, version: baseVersion, workspaceId });
     const { title = base.title, description = base.description, messages = base.messages } = given;

@@ -1,5 +1,5 @@
 // Active deployments as prompts of the protocol, whose arguments are the variables of the live version.
-import { conflict, deployNotFound } from "../common/errors.ts";
+import { conflict, deployNotFound, Refusal } from "../common/errors.ts";
 import { readItems, readMembers } from "../common/json-text.ts";
 import { readDeclarations } from "../management/declarations.ts";
 import { getDeployment, listDeployments } from "../management/deployments.ts";
@@ -26,11 +26,23 @@ const isServed = ({ isActive, archivedAt }: Deployment): boolean => isActive && 
 const findVersion = ({ call }: Session, { promptId, currentVersion: version }: Deployment): Promise<PromptVersion> =>
   call(getPromptVersion, { id: promptId, version });
 
+/** The reference of a deployment, or its id if several workspaces have that reference. */
+async function nameOf({ caller, call }: Session, { id, reference }: Deployment): Promise<string> {
+  if (caller.workspaceId !== undefined) return reference;
+  try {
+    await call(getDeployment, { id: check(v.deploymentReference, reference) });
+    return reference;
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === "ambiguous_reference")) throw error;
+    return id;
+  }
+}
+
 async function describe(session: Session, deployment: Deployment) {
   const version = await findVersion(session, deployment);
   const { title, description } = version;
   return {
-    name: deployment.reference,
+    name: await nameOf(session, deployment),
     title,
     description: description === "" ? title : description,
     arguments: toArguments(version),

@@ -48,7 +48,7 @@ export async function callTool(tool: Tool, session: Session, input: Unchecked): 
   try {
     if (!hasRole(session.caller, tool.role)) throw roleRequired(tool.role, `to call ${tool.name}`);
     const output = await tool.run(session, checkObject(tool.input, input) as never);
-    const text = stringify(output);
+    const text = showHidden(stringify(output));
     const content = tool.isForeign ? [toText(foreignNotice), toText(text)] : [toText(text)];
     return { content, structuredContent: output, isError: false };
   } catch (error) {
@@ -56,5 +56,14 @@ export async function callTool(tool: Tool, session: Session, input: Unchecked): 
     return { content: [toText(`${message} (${code})`)], isError: true };
   }
 }
+
+// Controls, marks of direction, characters without width, and tags, by which a text can say to a model what no person sees.
+const hidden = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
+
+/** The same JSON with escapes in place of characters that are not visible. */
+const showHidden = (json: string): string =>
+  json.replace(hidden, (character) => character.replace(/[^]/g, (unit) => `\\u${toHex(unit.charCodeAt(0))}`));
+
+const toHex = (code: number): string => code.toString(16).padStart(4, "0");
 
 const toText = (text: string) => ({ type: "text", text });

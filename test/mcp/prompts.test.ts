@@ -145,10 +145,12 @@ test("prompts are resources, in their newest version or another one", async () =
 
 test("lists span the workspaces that a token may see, in pages", async () => {
   const world = await createWorld();
-  const tenants = [world.workspaceId];
+  const tenants = [world.workspaceId], deployments: string[] = [world.deployId];
   for (let count = 0; count < 24; count++) {
     world.now++;
-    tenants.push((await createTenant(world.admin, 10, `Tenant ${count}`)).workspaceId);
+    const { workspaceId, deployId } = await createTenant(world.admin, 10, `Tenant ${count}`);
+    tenants.push(workspaceId);
+    deployments.push(deployId);
   }
   const agent = createAgent(world);
   const all = async (method: string, member: string) => {
@@ -162,7 +164,11 @@ test("lists span the workspaces that a token may see, in pages", async () => {
     } while (cursor !== undefined);
     return { names, pages };
   };
-  assert.equal(await all("prompts/list", "prompts"), { names: tenants.map(() => "greeting@production"), pages: 2 });
+  // Several workspaces have the reference, which therefore names none of the prompts.
+  const { names, pages } = await all("prompts/list", "prompts");
+  assert.equal([names.toSorted(), pages], [deployments.toSorted(), 2]);
+  const { messages } = await agent.request("prompts/get", { name: names[0], arguments: { name: "Ada" } });
+  assert.is((messages as object[]).length, 1);
   assert.equal(await all("resources/list", "resources"), { names: tenants.map(() => "greeting"), pages: 2 });
   const bound = createAgent(world, await makeToken(world, "viewer", world.workspaceId));
   assert.equal(namesIn(await bound.request("prompts/list"), "prompts"), ["greeting@production"]);

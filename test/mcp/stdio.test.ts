@@ -138,13 +138,20 @@ test("on a service without MCP, or with a wrong token, each request gets an erro
     };
     assert.match(await relay(adminToken), "has no MCP. Start the service with MCP=true");
     assert.match(await relay(adminToken, "http://127.0.0.1:1"), "does not respond");
-    const both = await cli(["mcp", "--server", service.url, "--role", "viewer"], "", {
-      PROMPTLEDGER_TOKEN: adminToken,
-    });
-    assert.equal([both.code, both.said], [
-      1,
-      "promptledger: --server and --role exclude each other: the token has a role\n",
-    ]);
+    for (
+      const [bound, words] of [
+        [["--role", "viewer"], "--server and --role exclude each other: the token has a role"],
+        [
+          ["--workspace", "Acme"],
+          "--server excludes --workspace and PROMPTLEDGER_WORKSPACE: bind the token to the workspace",
+        ],
+      ] as const
+    ) {
+      const { code, said } = await cli(["mcp", "--server", service.url, ...bound], "", {
+        PROMPTLEDGER_TOKEN: adminToken,
+      });
+      assert.equal([code, said], [1, `promptledger: ${words}\n`]);
+    }
   } finally {
     await service.stop();
   }

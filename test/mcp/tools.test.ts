@@ -196,7 +196,8 @@ test("a prompt is created with a name of its own", async () => {
   const { name, version } = await agent.output("publish_version", created);
   assert.equal([name, version], ["support/reply", 1]);
   assert.match(await agent.failure("publish_version", created), "prompt_name_taken");
-  assert.match(await agent.failure("publish_version", { ...created, prompt: "No Name!" }), /name/);
+  const named = agent.failure("publish_version", { ...created, prompt: "No Name!" });
+  assert.match(await named, "Field prompt must be lower-case letters");
 });
 
 test("numbers of messages and settings keep every digit", async () => {
@@ -297,6 +298,16 @@ test("records are marked as texts of strangers, and cut", async () => {
   const record = JSON.parse(whole) as { content: { output: string }; trace: unknown };
   assert.equal([record.content.output, record.trace], [output, { a: 1 }]);
   assert.is((await agent.output("get_record", { record: id, cursor: "999999999" })).text, "");
+});
+
+test("characters that nobody sees are escapes in the text of a result", async () => {
+  const world = await createWorld();
+  const hidden = "a\u202eb\u009b31m\u200bc\u{e0069}\ufeff", visible = "Grüße 👩‍🚀 ❤️";
+  await world.submit({ ...goodBody, content: { input: visible, output: hidden } });
+  const { content, structuredContent } = await createAgent(world).call("list_records");
+  assert.match(content[1]!.text, String.raw`a\u202eb\u009b31m\u200bc\udb40\udc69\ufeff`);
+  assert.match(content[1]!.text, visible);
+  assert.equal(JSON.parse(content[1]!.text), structuredContent);
 });
 
 test("feedback is a program's, under the name of the token", async () => {
