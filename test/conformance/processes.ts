@@ -169,6 +169,12 @@ const isAccepting = (port: number) =>
     setTimeout(() => socket.destroy(), 500);
   });
 
+// A child collects coverage and is on another date (faketime) through the environment. It inherits no settings.
+const inheritedNames = ["PATH", "HOME", "NODE_V8_COVERAGE", "LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC"];
+const inherited = Object.fromEntries(
+  inheritedNames.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined),
+);
+
 /** Starts a command in the repository, with `input` on its standard input. With null that stays open for `type`. */
 function launch(
   [command, ...args]: string[],
@@ -177,9 +183,6 @@ function launch(
   logFile?: string,
   cwd = pathOf("."),
 ) {
-  // A child collects coverage through the environment, so it inherits that variable. It inherits no settings.
-  const { PATH, HOME, NODE_V8_COVERAGE } = process.env;
-  const inherited = { PATH, HOME, ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }) };
   const log = logFile === undefined ? "pipe" : openSync(logFile, "a");
   const env = { ...inherited, ...settings };
   const child = spawn(command!, args, { cwd, env, stdio: ["pipe", "pipe", log] });
