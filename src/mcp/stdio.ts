@@ -15,28 +15,34 @@ export type Answerer = (request: Request, source: string) => Promise<string>;
 const maxAtOnce = 64;
 
 /**
- * Serves lines until they end, and waits for what is under way. A line that is undefined was too long to be read. A response to a
- * request that was cancelled is not written.
+ * Serves lines until they end, or until `write` gives false as nobody reads the responses, and waits for what is under way. A line
+ * that is undefined was too long to be read. A response to a request that was cancelled is not written.
  */
 export async function serveLines(
   lines: AsyncIterable<string | undefined>,
-  write: (line: string) => Promise<unknown>,
+  write: (line: string) => Promise<boolean>,
   answer: Answerer,
 ): Promise<void> {
   const running = new Set<Promise<void>>(), open = new Map<string, { isCancelled: boolean }>();
+  let isRead = true;
+
+  async function say(response: string): Promise<void> {
+    isRead = await write(`${response}\n`);
+  }
 
   async function run(request: Request, source: string): Promise<void> {
     const { id: { text } } = request, state = { isCancelled: false };
     open.set(text, state);
     const response = await answer(request, source);
     if (open.get(text) === state) open.delete(text);
-    if (!state.isCancelled) await write(`${response}\n`);
+    if (!state.isCancelled) await say(response);
   }
 
   for await (const line of lines) {
+    if (!isRead) break;
     if (line?.trim() === "") continue;
     const message = line === undefined ? tooLong : readMessage(line);
-    if ("fault" in message) await write(`${stringify(errorResponse(message.fault, message.id))}\n`);
+    if ("fault" in message) await say(stringify(errorResponse(message.fault, message.id)));
     else if (message.id !== undefined) {
       const work: Promise<void> = run({ ...message, id: message.id }, line!).finally(() => running.delete(work));
       running.add(work);

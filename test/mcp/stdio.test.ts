@@ -42,7 +42,7 @@ async function serve(lines: AsyncIterable<string | undefined> | Iterable<string 
     yield* lines;
   }
   // deno-lint-ignore require-await -- a writer returns a promise
-  await serveLines(all(), async (line) => written.push(line), answer);
+  await serveLines(all(), async (line) => written.push(line) > 0, answer);
   return written;
 }
 
@@ -64,6 +64,19 @@ test("a line that is no message, or too long, gets an error, and the next is ser
   assert.is(JSON.parse(faulty!).error.code, -32700);
   assert.is(JSON.parse(long!).error.code, -32600);
   assert.is(good, "answer to 1\n");
+});
+
+test("it ends once nobody reads its responses", async () => {
+  let count = 0;
+  async function* endless() {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve));
+      yield bodyOf("a", {}, undefined, ++count);
+    }
+  }
+  // deno-lint-ignore require-await -- a writer returns a promise
+  await serveLines(endless(), async () => count < 3, echo);
+  assert.ok(count >= 3);
 });
 
 test("requests run at once, up to a bound, and a cancelled one is not answered", async () => {
