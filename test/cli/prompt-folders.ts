@@ -2,9 +2,9 @@
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import process from "node:process";
 import { promisify } from "node:util";
 import { listFiles } from "../../src/runtime/folder.ts";
+import { inherited } from "../conformance/processes.ts";
 
 export type PromptFolder = {
   path: string;
@@ -47,7 +47,7 @@ export async function createPromptFolder(path: string, files: Record<string, str
 export async function git(path: string, args: string[], at?: number): Promise<string> {
   const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"];
   const date = at === undefined ? {} : { GIT_COMMITTER_DATE: `${at} +0000` };
-  const env = { PATH: process.env.PATH, HOME: path, GIT_CONFIG_NOSYSTEM: "1", ...date };
+  const env = { ...inherited, HOME: path, GIT_CONFIG_NOSYSTEM: "1", ...date };
   return (await promisify(execFile)("git", [...identity, ...args], { cwd: path, env })).stdout.trim();
 }
 

@@ -169,10 +169,10 @@ const isAccepting = (port: number) =>
     setTimeout(() => socket.destroy(), 500);
   });
 
-// A child collects coverage and is on another date (faketime) through the environment. It inherits no settings.
 const inheritedNames = ["PATH", "HOME", "NODE_V8_COVERAGE", "LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC"];
-const inherited = Object.fromEntries(
-  inheritedNames.map((name) => [name, process.env[name]]).filter(([, value]) => value !== undefined),
+/** What a child inherits: through these it collects coverage, and is on another date (faketime). It inherits no settings. */
+export const inherited = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => inheritedNames.includes(name)),
 );
 
 /** Starts a command in the repository, with `input` on its standard input. With null that stays open for `type`. */
