@@ -1,0 +1,328 @@
+// A noun stands in many lists: tables that go with a workspace, ids that are hidden, rows that are verified, words and pages.
+// The compiler links few of them. So each noun is here once, and each list has a test. A table, an id or a change in the audit
+// log that is of no noun is red until it is named here, and then in every list.
+import { readdir, readFile } from "node:fs/promises";
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { commands } from "../../src/cli/commands.ts";
+import { pages } from "../../src/console/pages.ts";
+import type { Database, Statement } from "../../src/database/database.ts";
+import { findRowFaults } from "../../src/management/audit-rows.ts";
+import { deleteWorkspace } from "../../src/management/deletion.ts";
+import { namedIn, refuseHidden } from "../../src/management/hidden.ts";
+import { groups, operations } from "../../src/management/index.ts";
+import { prune, verify } from "../../src/management/upkeep.ts";
+import { nounOf } from "../../src/schema/struct.ts";
+import { call } from "../actions.ts";
+import { visit } from "../console/visitor.ts";
+import { createWorld, goodBody, openMemory } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { pathOf } from "../runtimes.ts";
+import { taken } from "./management.ts";
+
+const test = suite("nouns");
+
+const day = 86_400_000;
+
+type Noun = {
+  /** Its tables, of which the first has a row for each. */
+  tables: string[];
+  /** It is of the service and of no workspace. */
+  isOfService?: true;
+  /** How its ids begin. */
+  prefix?: string;
+  /** Its name where inputs have its ids or names. */
+  named?: string;
+  /** Its name in the actions of the audit log. */
+  audited?: string;
+  /** The group of its operations, the first word of its commands, and its page in a workspace. */
+  tag: string;
+  command: string;
+  page: string;
+};
+
+const nouns: Record<string, Noun> = {
+  workspace: {
+    tables: ["workspaces"],
+    prefix: "ws",
+    named: "Workspace",
+    audited: "workspace",
+    tag: "Workspaces",
+    command: "workspace",
+    page: "settings",
+  },
+  "API key": {
+    tables: ["api_keys", "api_key_secrets"],
+    prefix: "key",
+    named: "API key",
+    audited: "key",
+    tag: "Keys",
+    command: "key",
+    page: "keys/:keyId",
+  },
+  token: {
+    tables: ["management_tokens", "management_token_secrets"],
+    prefix: "token",
+    named: "Token",
+    audited: "token",
+    tag: "Tokens",
+    command: "token",
+    page: "tokens/:tokenId",
+  },
+  prompt: {
+    tables: ["prompts", "prompt_versions"],
+    prefix: "prompt",
+    named: "Prompt",
+    audited: "prompt",
+    tag: "Prompts",
+    command: "prompt",
+    page: "prompts/:promptId",
+  },
+  deployment: {
+    tables: ["deployments"],
+    prefix: "dep",
+    named: "Deployment",
+    audited: "deployment",
+    tag: "Deployments",
+    command: "deploy",
+    page: "deployments/:deployId",
+  },
+  record: {
+    tables: ["diagnoses", "deleted_diagnoses"],
+    prefix: "diag",
+    named: "Record",
+    tag: "Records",
+    command: "record",
+    page: "records/:recordId",
+  },
+  call: {
+    tables: ["calls", "commits", "quota_usage", "pruned_calls", "idempotency_keys"],
+    prefix: "call",
+    tag: "Ledger",
+    command: "call",
+    page: "usage",
+  },
+  feedback: {
+    tables: ["feedback", "earlier_feedback", "waiting_feedback"],
+    tag: "Feedback on records",
+    command: "feedback",
+    page: "deployments/:deployId/feedback",
+  },
+  "name of feedback": {
+    tables: ["feedback_names"],
+    audited: "feedback_name",
+    tag: "Feedback on records",
+    command: "feedback",
+    page: "settings/feedback",
+  },
+  review: {
+    tables: ["reviews", "review_records"],
+    prefix: "review",
+    named: "Review",
+    audited: "review",
+    tag: "Reviews",
+    command: "review",
+    page: "reviews/:reviewId",
+  },
+  price: {
+    tables: ["prices"],
+    isOfService: true,
+    prefix: "price",
+    named: "Price",
+    audited: "price",
+    tag: "Prices",
+    command: "price",
+    page: "prices",
+  },
+};
+const all = Object.entries(nouns);
+const owned = all.filter(([, { isOfService }]) => !isOfService);
+
+/** The service's own tables. What they keep of a deleted workspace has no texts. */
+const ofService = [
+  "audit_head",
+  "audit_log",
+  "deleted_workspaces",
+  "ended_sessions",
+  "promptledger_migrations",
+  "prunings",
+  "reindexing",
+  "service_secret",
+  "upkeep",
+];
+
+/** What the audit log says of records, which it does not list when they arrive. */
+const deeds = ["log", "record", "records", "session"];
+
+/** Inputs that are ids of an application's own. */
+const foreign = ["sessionId"];
+
+/** What verify does not read: how far people are with a review is said nowhere else. */
+const unverified = ["review_records"];
+
+/** What the audit log is about, without rows that it could be compared with one by one. */
+const uncompared = ["feedback_names"];
+
+const isSame = (actual: Iterable<string>, expected: Iterable<string>, message: string) =>
+  assert.equal([...new Set(actual)].sort(), [...new Set(expected)].sort(), message);
+
+const isMissing = (wanted: readonly string[], actual: Iterable<string>, message: string) => {
+  const found = new Set(actual);
+  assert.equal(wanted.filter((each) => !found.has(each)), [], message);
+};
+
+const valuesOf = (name: "prefix" | "named" | "audited") => all.flatMap(([, { [name]: value }]) => value ?? []);
+
+/** What a text has in the place of the group of a pattern, wherever it matches. */
+const matches = (text: string, pattern: RegExp): string[] =>
+  Array.from(text.matchAll(pattern), ([, one, other]) => (one ?? other)!);
+
+const readSource = (path: string) => readFile(pathOf(`src/${path}`), "utf8");
+
+async function readTables(database: Database, type: "table" | "trigger") {
+  const rows = await database.read({ sql: `select name, sql from sqlite_master where type = '${type}'` });
+  return rows.map(({ name, sql }) => ({ name: name as string, sql: sql as string }))
+    .filter(({ name }) => !name.startsWith("sqlite_"));
+}
+
+/** The same database, and all SQL that it was asked for. */
+function recording(database: Database): { database: Database; said: string[] } {
+  const said: string[] = [];
+  const note = ({ sql }: Statement) => void said.push(sql);
+  return {
+    said,
+    database: {
+      ...database,
+      read: (statement) => (note(statement), database.read(statement)),
+      write: (statements) => (statements.forEach(note), database.write(statements)),
+    },
+  };
+}
+
+const readFrom = (said: string[]) => matches(said.join("\n"), /\b(?:from|join) (\w+)/g);
+
+/** The tables from which statements remove rows, or triggers do behind them. */
+async function removedBy(said: string[], database: Database): Promise<Set<string>> {
+  const removed = new Set(matches(said.join("\n"), /\bdelete from (\w+)/g));
+  for (const { sql } of await readTables(database, "trigger")) {
+    const [, cause] = /after delete on (\w+)/.exec(sql) ?? [];
+    if (removed.has(cause!)) matches(sql, /\bdelete from (\w+)/g).forEach((table) => removed.add(table));
+  }
+  return removed;
+}
+
+test("every table is of a noun, or the service's own", async () => {
+  const tables = await readTables(await openMemory(), "table");
+  isSame(tables.map(({ name }) => name), [...all.flatMap(([, { tables }]) => tables), ...ofService], "nouns.test.ts");
+});
+
+test("every id is of a noun", async () => {
+  isSame(matches(await readSource("common/ids.ts"), /Id<"(\w+)">/g), valuesOf("prefix"), "nouns.test.ts");
+});
+
+test("every change in the audit log is of a noun", async () => {
+  const files = (await readdir(pathOf("src/management"))).filter((name) => name.endsWith(".ts"));
+  const sources = (await Promise.all(files.map((name) => readSource(`management/${name}`)))).join("\n");
+  const found = matches(sources, /\baction: ["`]([a-z_]+)\.|\bauditNoun: "(\w+)"/g);
+  isSame(found, [...valuesOf("audited"), ...deeds], "nouns.test.ts");
+});
+
+test("deleting a workspace removes every noun of it", async () => {
+  const world = await createWorld();
+  await world.submit();
+  const { database, said } = recording(world.database);
+  await call(deleteWorkspace, { ...world.admin, database }, { id: world.workspaceId, confirm: "Acme" });
+  isMissing(owned.flatMap(([, { tables }]) => tables), await removedBy(said, database), "src/management/deletion.ts");
+});
+
+test("pruning removes everything that has a position of the log", async () => {
+  const world = await createWorld();
+  for (const workspaceId of [undefined, world.workspaceId]) {
+    await world.submit();
+    world.now += 2 * day;
+    await world.submit(); // the newest commit stays
+    const { database, said } = recording(world.database);
+    await call(prune, { ...world.admin, database }, { olderThanMs: day, workspaceId });
+    const columns = await Promise.all(
+      all.flatMap(([, { tables }]) => tables).map(async (table) => ({
+        table,
+        columns: await database.read({ sql: `select name from pragma_table_info('${table}')` }),
+      })),
+    );
+    const positioned = columns.filter(({ columns }) => columns.some(({ name }) => name === "position"))
+      .map(({ table }) => table);
+    isMissing(positioned, await removedBy(said, database), "src/ledger/prune.ts or src/ledger/retention.ts");
+  }
+});
+
+test("every id in an input is hidden from other workspaces", async () => {
+  const { database, said } = recording(await openMemory());
+  const found = new Set<string>();
+  for (const { id, input: { schema } } of operations) {
+    for (const [name, struct] of Object.entries(schema)) {
+      const noun = nounOf(struct);
+      if (noun === undefined && !foreign.includes(name)) {
+        assert.not.match(name, /^id$|[a-z]Id$/, `${id} takes ${name} without its noun`);
+      }
+      if (noun !== undefined && noun !== "Deployment or name") found.add(noun);
+    }
+    const ids = Object.fromEntries(Object.keys(schema).map((name) => [name, "x"]));
+    await refuseHidden(database, namedIn(schema, ids), { bound: "ws_x" }).catch(() => {});
+  }
+  isSame(found, valuesOf("named"), "nouns.test.ts");
+  const hidden = owned.filter(([, { named }]) => named !== undefined && !["Workspace", "Record"].includes(named));
+  isMissing(hidden.map(([, { tables: [first] }]) => first!), readFrom(said), "src/management/hidden.ts");
+  const known = operations.flatMap(({ input: { schema } }) =>
+    namedIn(schema, Object.fromEntries(Object.keys(schema).map((name) => [name, "x"])))
+  );
+  isMissing(owned.flatMap(([, { named }]) => named ?? []), known.map(({ noun }) => noun), "src/management/hidden.ts");
+});
+
+test("verify reads every table, and compares what the audit log is about", async () => {
+  const world = await createWorld();
+  await world.submit();
+  const { database, said } = recording(world.database);
+  await call(verify, { ...world.admin, database }, {});
+  const tables = all.flatMap(([, { tables }]) => tables).filter((table) => !unverified.includes(table));
+  isMissing(tables, readFrom(said), "src/management/upkeep.ts");
+  const compared = recording(world.database);
+  await findRowFaults(compared.database, () => {}, () => {});
+  const audited = all.filter(([, { audited }]) => audited !== undefined);
+  const firsts = audited.map(([, { tables: [first] }]) => first!).filter((table) => !uncompared.includes(table));
+  isMissing(firsts, readFrom(compared.said), "src/management/audit-rows.ts");
+});
+
+test("every noun has a group of operations, commands, and a page", () => {
+  isSame(groups.map(({ tag }) => tag), [...all.map(([, { tag }]) => tag), "Audit"], "src/management/index.ts");
+  isMissing(all.map(([, { command }]) => command), commands.map(({ name: [noun] }) => noun!), "src/cli/commands.ts");
+  const paths = pages.map(({ path }) => path.replace("/:workspaceId/", ""));
+  isMissing(all.map(([, { page }]) => page), paths, "src/console/pages.ts");
+});
+
+test("the audit log of the console links what changed", async () => {
+  const world = await createWorld();
+  const made = await changeAll(world);
+  const text = await (await visit(world)).see("/audit?everywhere=yes");
+  for (const [name, { audited, page }] of all.filter(([, { audited }]) => audited !== undefined)) {
+    const href = page.replace(/:\w+/, made[audited!] ?? "");
+    assert.ok(text.includes(`href="${href}"`), `src/console/pages/audit.tsx links no ${name}`);
+  }
+});
+
+/** Makes one of each noun that the audit log is about, and returns their ids. */
+async function changeAll(world: World): Promise<Record<string, string>> {
+  const { workspaceId, promptId, deployId, keyId } = world;
+  const of = `/workspaces/${workspaceId}`;
+  const make = async (path: string, body: object) => {
+    const answer = await world.manage("POST", path, body);
+    return taken<{ id: string }>(answer, answer.status === 201 ? 201 : 200).id;
+  };
+  const token = await make("/tokens", { name: "Ann", role: "viewer", workspaceId });
+  await make(`${of}/feedback-names`, { name: "helpful", kind: "boolean" });
+  const price = await make("/prices", { model: "m", input: "1", output: "2" });
+  await world.submit(goodBody);
+  const review = await make(`${of}/reviews`, { title: "Wednesday" });
+  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review };
+}
+
+test.run();
