@@ -6,7 +6,7 @@ import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
-import { runUpkeep } from "./management/retention.ts";
+import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
 import { answer, requireRemote } from "./runtime/worker-requests.ts";

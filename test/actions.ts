@@ -13,7 +13,7 @@ import * as versions from "../src/management/versions.ts";
 import type { PromptInput } from "../src/management/versions.ts";
 import { publishPrompt as publish } from "../src/management/publications.ts";
 import * as records from "../src/management/records.ts";
-import { verify as verifyLedgers } from "../src/management/upkeep.ts";
+import { verify as verifyLedgers } from "../src/management/verify.ts";
 import { readUsage as usage } from "../src/management/usage.ts";
 import { createWorkspace as create, updateWorkspace as update } from "../src/management/workspaces.ts";
 import { monthOf } from "../src/common/month.ts";

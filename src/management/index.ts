@@ -16,6 +16,7 @@ import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
 import { promptOperations } from "./prompts.ts";
 import { listPromptContents } from "./prompt-contents.ts";
+import { prune } from "./prune.ts";
 import { publishPrompt } from "./publications.ts";
 import { listRecordFigures } from "./record-figures.ts";
 import { recordOperations } from "./records.ts";
@@ -26,8 +27,8 @@ import { reviewOperations } from "./reviews.ts";
 import { sessionOperations } from "./sessions.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
-import { upkeepOperations } from "./upkeep.ts";
 import { usageOperations } from "./usage.ts";
+import { verify } from "./verify.ts";
 import { versionOperations } from "./versions.ts";
 import { workspaceOperations } from "./workspaces.ts";
 
@@ -86,7 +87,7 @@ export const groups = [
   {
     tag: "Ledger",
     about: "Calls, usage and costs, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, readCosts, ...upkeepOperations, reindex],
+    operations: [...callOperations, ...usageOperations, readCosts, prune, verify, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
 ] as const satisfies readonly Group[];

@@ -1,155 +1,111 @@
-// Verifies that the ledger balances and that nothing is damaged, and prunes old calls and records.
+// Background work. It completes deletions of workspaces, and removes records and calls that are older than their workspace
+// keeps them. Services that share a database take turns by a lease.
 import type { Database } from "../database/database.ts";
-import { findDamagedTexts } from "../ledger/damaged-texts.ts";
-import { verifyLedger } from "../ledger/verify.ts";
-import { verifyFeedback } from "../ledger/verify-feedback.ts";
-import { pruneAll } from "../ledger/prune.ts";
-import { pruneWorkspace } from "../ledger/retention.ts";
-import { FeedbackCheck } from "../schema/feedback.ts";
-import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
-import type { Infer } from "../schema/struct.ts";
-import * as v from "./values.ts";
-import { checkChain, findTriggerFaults } from "./audit-chain.ts";
-import { RowFault } from "./audit-faults.ts";
-import { findRowFaults } from "./audit-rows.ts";
-import { operation, reportShare } from "./operation.ts";
-import { removeWithinTime } from "./paced.ts";
-import { requireWorkspace } from "./workspaces.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
+import type { Step } from "../ledger/prune.ts";
+import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
+import { deleteRest, listUnfinished } from "./deletion.ts";
+import type { Store } from "./operation.ts";
+import { paced } from "./paced.ts";
 
-const Pruned = named(
-  "Pruned",
-  exactly({
-    calls: v.count,
-    records: v.count,
-    isDone: described(v.isTrue, "Whether everything that old is removed. If not, repeat the request"),
-  }),
-);
+/** What a run has done. `error` is what failed, if anything did. */
+type UpkeepRun = { calls: number; records: number; error?: unknown };
 
-/** Prunes in small transactions, with pauses for other requests between them. */
-export const prune = operation({
-  id: "prune",
-  summary: "Remove calls and records of a certain age, at least a day. The ledger still balances",
-  method: "POST",
-  path: "/prune",
-  role: "admin",
-  roleOverAll: "owner",
-  command: "prune --older-than AGE",
-  input: {
-    olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
-    workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")),
-  },
-  output: Pruned,
-  refusals: ["not_found"],
-  isLong: true,
-  async run(management, { olderThanMs, workspaceId }) {
-    const { database, clock, report } = management;
-    if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
-    const before = clock() - olderThanMs;
-    const change = { action: "log.pruned", id: workspaceId ?? null, workspaceId: workspaceId ?? null };
-    await management.commit([{ ...change, after: { olderThan: before } }], []);
-    return await removeWithinTime(
-      workspaceId === undefined ? pruneAll(database, before) : pruneWorkspace(database, workspaceId, before),
-      ({ calls, records }) => report?.(`Pruned ${calls} calls and ${records} records`),
-    );
-  },
-});
+export type UpkeepOptions = {
+  /** The name of the process that asks for the lease. It must be unique. */
+  holder: string;
+  /** How long after the start of a run the next one may start, in ms. At most an hour. */
+  interval: number;
+  /** Whether to end the run. It is called between transactions. */
+  isOver(): boolean;
+  /** Receives what each transaction removed. */
+  onRemoved?(removed: { calls: number; records: number }): void;
+};
 
-const Verification = named(
-  "Verification",
-  exactly({
-    balanced: v.isTrue,
-    total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
-    unbalanced: described(v.count, "How many of them are out of balance"),
-    ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
-    feedback: described(FeedbackCheck, "The feedback on the records"),
-    audit: described(
-      nullable(exactly({
-        entries: described(v.count, "How many entries the audit log has"),
-        isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
-        brokenAt: described(
-          nullable(v.positive),
-          "The first position whose entry is missing or does not fit those before it, or null",
-        ),
-        head: described(
-          v.text,
-          "The hash of the newest entry. A copy kept elsewhere proves that no entry up to that one has changed",
-        ),
-        triggers: described(
-          listOf(v.text),
-          "Triggers of the database that are missing, altered or not its own. Two keep entries from being changed",
-        ),
-        differences: described(v.count, "How many rows disagree with the log"),
-        rows: described(listOf(RowFault), "At most 100 rows that disagree with the log"),
-      })),
-      "The check of the audit log. Null if only one workspace is verified",
-    ),
-    damaged: described(
-      nullable(exactly({
-        total: v.count,
-        rows: described(listOf(DamagedText), "At most 100 of them"),
-      })),
-      "Stored text that is not valid UTF-8, as after a bad sector. Null if only one workspace is verified, or if the " +
-        "database is on a server",
-    ),
-  }),
-);
-export type Verification = Infer<typeof Verification>;
+const leaseTime = 300_000; // ms. A holder that has not renewed the lease for that long is taken to have crashed
+const renewalInterval = 60_000; // ms
+const maxInterval = 3_600_000; // ms
 
-const maxLedgers = 1_000;
-const maxDamaged = 100;
-
-export const verify = operation({
-  id: "verify",
-  summary:
-    "Verify the ledgers and the feedback of a workspace, or of all, the audit log and stored texts (a ledger is one " +
-    "workspace in one month). The command exits 1 if anything is wrong",
-  method: "GET",
-  path: "/verify",
-  role: "viewer",
-  roleOverAll: "owner",
-  command: "verify",
-  input: { workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")) },
-  output: Verification,
-  refusals: ["not_found"],
-  isLong: true,
-  async run(management, { workspaceId }) {
-    if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
-    const reportOf = (what: string) => reportShare(management, (percent) => `Verified ${percent} of ${what}`);
-    const audit = workspaceId === undefined ? await checkAudit(management.database, reportOf) : null;
-    const damaged = workspaceId === undefined
-      ? await findDamagedTexts(management.database, reportOf("the texts"))
-      : undefined;
-    const all = await verifyLedger(management.database, workspaceId, reportOf("the calls"));
-    const feedback = await verifyFeedback(management.database, workspaceId, reportOf("the feedback"));
-    const wrong = all.filter(({ balanced }) => !balanced);
-    const right = all.filter(({ balanced }) => balanced);
-    const shown = new Set([...wrong, ...right].slice(0, maxLedgers));
-    const ledgers = all.filter((ledger) => shown.has(ledger));
-    return {
-      balanced: wrong.length === 0,
-      total: all.length,
-      unbalanced: wrong.length,
-      ledgers,
-      feedback,
-      audit,
-      damaged: damaged === undefined ? null : { total: damaged.length, rows: damaged.slice(0, maxDamaged) },
-    };
-  },
-});
-
-const maxRows = 100;
-
-/** Checks the audit log, what guards it, and the rows that it is about. */
-async function checkAudit(database: Database, reportOf: (what: string) => (share: number) => void) {
-  const chain = await checkChain(database, reportOf("the audit log"));
-  const triggers = await findTriggerFaults(database);
-  let differences = 0;
-  const rows: RowFault[] = [];
-  await findRowFaults(database, (fault) => {
-    if (++differences <= maxRows) rows.push(fault);
-  }, reportOf("the rows"));
-  return { ...chain, isIntact: chain.brokenAt === null, triggers, differences, rows };
+/**
+ * Does the work that is due, unless another process is doing it or the last run was too recent. Returns what it did, or
+ * when to ask again, in Unix ms. Two runs at once would do no harm, because every transaction reads the current state.
+ * So it suffices that clocks differ by less than the lease.
+ */
+export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<UpkeepRun | { nextAt: number }> {
+  const { database, clock } = store;
+  const { holder, interval } = options;
+  const startedAt = clock();
+  const nextAt = await takeLease(database, holder, startedAt);
+  if (nextAt !== undefined) return { nextAt };
+  const run: UpkeepRun = { calls: 0, records: 0 };
+  let renewedAt = startedAt, isLost = false;
+  const renew = async () => {
+    if (Math.abs(clock() - renewedAt) < renewalInterval) return;
+    renewedAt = clock();
+    isLost = !await extendLease(database, holder, renewedAt + leaseTime);
+  };
+  const isOver = () => isLost || options.isOver();
+  const runSteps = (step: Step) =>
+    paced(step, isOver, async (removed) => {
+      run.calls += removed.calls;
+      run.records += removed.records;
+      options.onRemoved?.(removed);
+      await renew();
+    });
+  try {
+    for (const id of await listUnfinished(database)) {
+      // If one fails, the other deletions and retention go on.
+      await runSteps(deleteRest(database, id, clock)).catch((error: unknown) => void (run.error ??= error));
+    }
+    await retain(store, runSteps, isOver);
+  } catch (error) {
+    run.error = error;
+  }
+  // Another process has a lost lease. A run that was cut off releases the lease, so that the next run can start.
+  if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
+  return run;
 }
 
-export const upkeepOperations = [prune, verify];
+/** Takes the lease, or returns when it ends. A lease that ends later than any interval was taken by a wrong clock. */
+async function takeLease(database: Database, holder: string, now: number): Promise<number | undefined> {
+  const [row] = await database.read({ sql: "select expires_at from upkeep where id = 1" });
+  const expiresAt = integer(row!, "expires_at");
+  if (expiresAt > now && expiresAt <= now + maxInterval) return expiresAt;
+  const [taken] = await database.write([{
+    sql: "update upkeep set holder = :holder, expires_at = :end where id = 1 and expires_at = :expiresAt returning id",
+    args: { holder, end: now + leaseTime, expiresAt },
+  }]);
+  return taken!.length === 1 ? undefined : now + leaseTime;
+}
+
+/** Extends the lease. Returns whether it was still the holder's. */
+async function extendLease(database: Database, holder: string, end: number): Promise<boolean> {
+  const sql = "update upkeep set expires_at = ? where id = 1 and holder = ? returning id";
+  const [rows] = await database.write([{ sql, args: [end, holder] }]);
+  return rows!.length === 1;
+}
+
+const pageRows = 100;
+
+/** Removes what is older than its workspace keeps it. */
+async function retain(
+  { database, clock }: Store,
+  runSteps: (step: Step) => Promise<boolean>,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let cursor = ""; !isOver();) {
+    const rows = await database.read({
+      sql: `select id, keep_records_ms, keep_calls_ms from workspaces
+        where id > ? and (keep_records_ms is not null or keep_calls_ms is not null) order by id limit ${pageRows}`,
+      args: [cursor],
+    });
+    for (const row of rows) {
+      const id = text(row, "id"), calls = integerOrNull(row, "keep_calls_ms"), now = clock();
+      const records = integerOrNull(row, "keep_records_ms");
+      if (calls !== null) await runSteps(pruneWorkspace(database, id, now - calls));
+      if (records !== null) await runSteps(expireRecords(database, id, now - records, now));
+    }
+    if (rows.length < pageRows) return;
+    cursor = text(rows.at(-1)!, "id");
+  }
+}

@@ -5,7 +5,7 @@ import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { runUpkeep } from "../management/retention.ts";
+import { runUpkeep } from "../management/upkeep.ts";
 
 const interval = 3_600_000; // ms
 const firstDelay = 10_000; // ms, because the start itself is busy

@@ -6,7 +6,7 @@ import { newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { openCommit } from "../../src/management/commit.ts";
-import type { Verification } from "../../src/management/upkeep.ts";
+import type { Verification } from "../../src/management/verify.ts";
 import { management } from "../../src/management.ts";
 import { adminToken, counting, createTenant, createWorld, managementOf, noon, openMemory } from "../helpers.ts";
 import { promptFile, readAnswer, serveContext } from "../helpers.ts";

@@ -8,7 +8,7 @@ import type { Database } from "../../src/database/database.ts";
 import { verifyLedger } from "../../src/ledger/verify.ts";
 import { readMonth } from "../../src/ledger/month-usage.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
-import { runUpkeep } from "../../src/management/retention.ts";
+import { runUpkeep } from "../../src/management/upkeep.ts";
 import { call } from "../actions.ts";
 import { unbalanced, verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";

@@ -11,7 +11,8 @@ import { findRowFaults } from "../../src/management/audit-rows.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
 import { namedIn, refuseHidden } from "../../src/management/hidden.ts";
 import { groups, operations } from "../../src/management/index.ts";
-import { prune, verify } from "../../src/management/upkeep.ts";
+import { prune } from "../../src/management/prune.ts";
+import { verify } from "../../src/management/verify.ts";
 import { nounOf } from "../../src/schema/struct.ts";
 import { call } from "../actions.ts";
 import { visit } from "../console/visitor.ts";
@@ -284,7 +285,7 @@ test("verify reads every table, and compares what the audit log is about", async
   const { database, said } = recording(world.database);
   await call(verify, { ...world.admin, database }, {});
   const tables = all.flatMap(([, { tables }]) => tables).filter((table) => !unverified.includes(table));
-  isMissing(tables, readFrom(said), "src/management/upkeep.ts");
+  isMissing(tables, readFrom(said), "src/management/verify.ts");
   const compared = recording(world.database);
   await findRowFaults(compared.database, () => {}, () => {});
   const audited = all.filter(([, { audited }]) => audited !== undefined);

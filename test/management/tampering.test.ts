@@ -6,7 +6,7 @@ import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
-import type { Verification } from "../../src/management/upkeep.ts";
+import type { Verification } from "../../src/management/verify.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/migrate.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
