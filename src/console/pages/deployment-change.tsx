@@ -26,8 +26,8 @@ import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { VariablesNotice } from "../parts/variables.tsx";
 import { comparedFeedback } from "./compared-feedback.tsx";
-import { changes } from "./deployment-changes.ts";
-import type { ChangeName } from "./deployment-changes.ts";
+import { changes } from "./deployment-actions.ts";
+import type { ChangeName } from "./deployment-actions.ts";
 import { momentText } from "./inputs.tsx";
 
 export const deploymentChangePage: Page = {

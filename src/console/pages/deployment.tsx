@@ -21,8 +21,8 @@ import { doneNotice } from "../parts/notice.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
-import { changes } from "./deployment-changes.ts";
-import type { ChangeName } from "./deployment-changes.ts";
+import { changes } from "./deployment-actions.ts";
+import type { ChangeName } from "./deployment-actions.ts";
 
 const pageSize = 50;
 
