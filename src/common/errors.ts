@@ -50,8 +50,8 @@ export class Refusal extends Error {
   }
 }
 
-/** The same refusal, to be thrown anew. */
-export const renewed = ({ kind, message, code }: Refusal, more: Pick<Refusal, "details">): Refusal =>
+/** The same refusal as a new error, with more details. */
+export const withDetails = ({ kind, message, code }: Refusal, more: Pick<Refusal, "details">): Refusal =>
   Object.assign(new Refusal(kind, message, code), more);
 
 export const missingAuthorization = () => new Refusal("unauthorized", "Missing or invalid authorization header");

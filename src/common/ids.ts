@@ -78,7 +78,7 @@ export const newApiKey = (): string => newSecret("pl_");
 export const newToken = (): string => newSecret("plm_");
 
 /** The characters of a secret that lists may show: six behind the prefix. */
-export const shownOf = (secret: string): string => secret.slice(0, secret.indexOf("_") + 7);
+export const secretPrefix = (secret: string): string => secret.slice(0, secret.indexOf("_") + 7);
 
 const secretShape = /^(plm?_)([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 

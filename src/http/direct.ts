@@ -1,5 +1,5 @@
 // The data plane without HTTP, for code that embeds the service: the same rules and the same ledger.
-import { bodyTooLarge, invalidDeployId, notJson, renewed } from "../common/errors.ts";
+import { bodyTooLarge, invalidDeployId, notJson, withDetails } from "../common/errors.ts";
 import type { QuotaDetails, Refusal } from "../common/errors.ts";
 import type { DiagnosisItem, ServedPrompt } from "../client/shapes.ts";
 import type { Refused } from "../ledger/admission.ts";
@@ -84,4 +84,4 @@ function toText(record: unknown, limit: number): string {
 }
 
 const refusalFor = (decision: Refused): Refusal =>
-  renewed(refusalOf(decision), "quota" in decision ? { details: detailsOf(decision.quota) } : {});
+  withDetails(refusalOf(decision), "quota" in decision ? { details: detailsOf(decision.quota) } : {});

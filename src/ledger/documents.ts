@@ -14,7 +14,7 @@ export type DocumentFilter = {
 };
 
 /** Whether documents must be read for a filter. */
-export const isRead = ({ text, where = [] }: DocumentFilter): boolean => text !== undefined || where.length > 0;
+export const needsDocuments = ({ text, where = [] }: DocumentFilter): boolean => text !== undefined || where.length > 0;
 
 // Bytes of documents that one query reads, or one transaction deletes: some 10 ms, in which nothing else runs.
 export const workBytes = 1024 * 1024;

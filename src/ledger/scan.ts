@@ -4,7 +4,7 @@ import type { Amount } from "../common/decimal.ts";
 import { fold } from "../common/fold.ts";
 import type { Database } from "../database/database.ts";
 import type { LogRange } from "./blocks.ts";
-import { isRead, matchesDocument, readDocuments } from "./documents.ts";
+import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
 import { matchesFeedback } from "./feedback-scan.ts";
 import type { FeedbackFilter } from "./feedback-scan.ts";
@@ -26,7 +26,7 @@ export type RecordFilter = IndexFilter & DocumentFilter & FeedbackFilter & {
 
 /** What the most work is for a filter: SQL over the index, the numbers or the call of each record, or the documents. */
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
-  if (isRead(filter)) return "documents";
+  if (needsDocuments(filter)) return "documents";
   const { keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
   const tested = [keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains, matchesFeedback(filter)];
   return tested.every((value) => value === undefined) ? "index" : "numbers";
@@ -96,7 +96,7 @@ async function visitSlice(
   const matching = (use: Visit): Visit => (record) => {
     if (tests.every((test) => test(record))) use(record);
   };
-  if (!isRead(filter)) return decode(slice, costing, failures, tests.length === 0 ? visit : matching(visit));
+  if (!needsDocuments(filter)) return decode(slice, costing, failures, tests.length === 0 ? visit : matching(visit));
   const candidates = new Map<number, MeasuredRecord>();
   decode(slice, costing, failures, matching((record) => void candidates.set(record.position, { ...record })));
   const isMatch = matchesDocument(filter);

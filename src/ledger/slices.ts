@@ -56,10 +56,10 @@ export type IndexFilter = TimeRange & {
   keyId?: KeyId | undefined;
 };
 
-type Value = number | string | null | Rest;
+type Value = number | string | null | OptionalMeasures;
 
 /** What few records have: cached input tokens, and the names and the cost that they give themselves. */
-type Rest = [cached: number, model?: string, provider?: string, cost?: string];
+type OptionalMeasures = [cached: number, model?: string, provider?: string, cost?: string];
 
 /** What was read of a slice. */
 export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads };
@@ -167,7 +167,7 @@ export function decode(
     record.latency = latencyOf(values[at++]);
     record.input = countOf(values[at++]);
     record.output = countOf(values[at++]);
-    const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as Rest : undefined;
+    const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as OptionalMeasures : undefined;
     record.cached = Math.min(countOf(rest?.[0]) ?? 0, record.input ?? 0);
     record.position = first + offsets[nth]!;
     record.feedback = feedbackAt(offsets[nth]!);
@@ -199,7 +199,7 @@ const latencyOf = (value: unknown) => typeof value === "number" ? boundLatency(v
 const countOf = (value: unknown) => isCount(value) ? value : null;
 
 /** The model that a record names itself, or else that of its version. */
-function modelBy([, model, provider]: Rest, ofVersion: Model): Model {
+function modelBy([, model, provider]: OptionalMeasures, ofVersion: Model): Model {
   // The version tells the provider of its own model only.
   const isOwn = !model || model === ofVersion.model;
   return { model: model || ofVersion.model, provider: provider || (isOwn ? ofVersion.provider : "") };

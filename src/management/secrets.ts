@@ -1,6 +1,6 @@
 // Secrets of API keys and management tokens. They are shown once, stored as hashes, revoked and rotated.
 import { conflict, invalid, notFound } from "../common/errors.ts";
-import { sha256, shownOf } from "../common/ids.ts";
+import { secretPrefix, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, optional } from "../schema/struct.ts";
@@ -82,7 +82,7 @@ export function secretsOf<T extends Holder>(
    */
   async function issue(id: T["id"]): Promise<{ secret: string; prefix: string; secretHash: string; added: Statement }> {
     const secret = create(), hash = await sha256(secret);
-    return { secret, prefix: shownOf(secret), secretHash: await loggedHashOf(hash), added: add(id, hash) };
+    return { secret, prefix: secretPrefix(secret), secretHash: await loggedHashOf(hash), added: add(id, hash) };
   }
 
   /** Returns a holder. Throws if there is none. If the caller sent a secret as the id, the error does not repeat it. */

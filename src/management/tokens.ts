@@ -18,7 +18,7 @@ const role = described(oneOf(...roles), "What it may do. Each role may do everyt
 const token = {
   id: v.textAs<TokenId>(),
   workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The only workspace that it may access, or null for all"),
-  name: described(v.text, "Whose it is. The audit log has this name"),
+  name: described(v.text, "The person or program that uses it. The audit log has this name"),
   role,
   prefix,
   createdAt: v.timestamp,
@@ -58,7 +58,7 @@ export const createToken = operation({
   role: "admin",
   command: `token create --name NAME --role ${roles.join("|")} [--expires EXPIRY]`,
   input: {
-    name: described(v.name, "Whose it is. The audit log has this name"),
+    name: described(v.name, "The person or program that uses it. The audit log has this name"),
     role,
     workspaceId: optional(
       described(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),

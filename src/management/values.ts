@@ -11,7 +11,7 @@ import type {
   WorkspaceId,
 } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
-import { described, isObject, naming, nullable, optional, predicate, refined } from "../schema/struct.ts";
+import { described, isObject, nullable, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
 
 export * from "../schema/values.ts";
 
@@ -71,7 +71,7 @@ export const needle = refined(
 export const moment = nullable(timestamp);
 /** An id in a request. Ids are opaque, so any text may be an id of any noun. */
 const idOf = <T extends Id<string>>(noun: string, description: string) =>
-  naming(
+  referenceTo(
     noun,
     predicate<T>(
       "an id of 1 to 128 characters",
@@ -121,11 +121,11 @@ const reference = <T extends string>(words: string, max: number, description?: s
     pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
   });
 /** How a request names a prompt or a deployment. Operations get its id instead. */
-export const promptReference = naming(
+export const promptReference = referenceTo(
   "Prompt",
   reference<PromptId>("an id or a name", 200, "The id of the prompt, or its name"),
 );
-export const deploymentReference = naming(
+export const deploymentReference = referenceTo(
   "Deployment",
   reference<DeploymentId>(
     "an id or a reference",
@@ -134,7 +134,10 @@ export const deploymentReference = naming(
   ),
 );
 /** How a request names a deployment that may be new. Operations get the id for a reference, and look up everything else. */
-export const deploymentOrName = naming("Deployment or name", reference<string>("a name, an id or a reference", 300));
+export const deploymentOrName = referenceTo(
+  "Deployment or name",
+  reference<string>("a name, an id or a reference", 300),
+);
 /** The same for a deployment of a known prompt. Operations look it up themselves. */
 export const deploymentOfPrompt = reference<string>("a name, an id or a reference", 300);
 

@@ -25,7 +25,7 @@ export type Demo = {
 
 const minute = 60_000; // ms
 const day = 1_440 * minute;
-const weeks = 21; // days
+const days = 21;
 const sessionsPerDay = 9;
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -43,7 +43,7 @@ function createRandom(seed: number): () => number {
 
 /** Writes the history into an empty database. `now` is when it ends, in Unix ms. */
 export async function writeHistory(database: Database, now: number): Promise<Demo> {
-  let at = now - weeks * day;
+  let at = now - days * day;
   const clock = () => at;
   const call = <Input extends object, Output>(operation: Operation<Input, Output>, actor: string, input: Input) => {
     at += minute;
@@ -110,7 +110,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     return await response.text();
   }
 
-  /** One question of a customer in a session, and what came of it. */
+  /** One question of a customer in a session, and its outcome. */
   async function ask(id: DeploymentId, sessionId: string, parent: string | undefined): Promise<string> {
     const { deploy, llmConfig: { model } }: Served = JSON.parse(await send(id, key));
     const version = deploy.currentVersion;
@@ -135,8 +135,8 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     return spanId;
   }
 
-  for (let passed = 0; passed < weeks; passed++) {
-    const start = now - (weeks - passed) * day;
+  for (let passed = 0; passed < days; passed++) {
+    const start = now - (days - passed) * day;
     at = start + day / 3;
     await events[passed]?.();
     for (let nth = 0; nth < sessionsPerDay; nth++) {

@@ -257,7 +257,7 @@ export const rawJson = <T>(struct: Struct<T, unknown>): Struct<JsonText<T>, null
 };
 
 /** A struct of texts that refer to something, by id or by name. */
-export const naming = <T, S>(noun: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { noun });
+export const referenceTo = <T, S>(noun: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { noun });
 
 /** The structs of an object's members, or of a list's items. */
 export const partsOf = ({ schema }: { schema?: unknown }): object[] =>

@@ -87,7 +87,7 @@ async function findPages(stage: Stage, tenant: Tenant, cookie: string): Promise<
     edit: `prompts/${promptId}/edit`,
     deployments: "deployments",
     deployment: `deployments/${deployId}`,
-    "switch off": `deployments/${deployId}/deactivate`,
+    deactivate: `deployments/${deployId}/deactivate`,
     records,
     "records of all deployments": "records",
     "failures of all deployments": "records?failures=yes",

@@ -466,7 +466,7 @@ test("a way back without a version leads to the version before, if there is one"
   const path = `/deployments/${made.id}/rollback`;
   assert.match(await visitor.see(path), "No earlier version");
   await promoteDeployment(admin, made.id, { version: 2 });
-  assert.match(await visitor.see(path), "Roll back: v1");
+  assert.match(await visitor.see(path), "Roll back to v1");
 });
 
 test("a record that is deleted is gone, and its page says so", async () => {

@@ -196,7 +196,7 @@ test("a query that no form of a page sends is refused in place of the page", asy
   for (const [path, sentence] of Object.entries(paths)) {
     const { status, text } = await visitor.open(`${workspaceId}/${path}`);
     assert.is(status, 400, path);
-    assert.match(text, `<h1>This cannot be shown</h1><p>${sentence}.</p>`, path);
+    assert.match(text, `<h1>Page unavailable</h1><p>${sentence}.</p>`, path);
   }
 });
 

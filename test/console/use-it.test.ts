@@ -161,7 +161,7 @@ test("no page shows a form, or a link to one, that the role may not send, and ea
   const lack = (page: string) => /<p class="lack">(.*?)<\/p>/.exec(page)?.[1];
   assert.is(
     lack((await viewer.open(at)).text),
-    "Switch off and Archive need the role publisher, and Protect needs the role admin. You are signed in as viewer.",
+    "Deactivate and Archive need the role publisher, and Protect needs the role admin. You are signed in as viewer.",
   );
   const editor = await visit(world, (await call(createToken, world.admin, { name: "E", role: "editor" })).token);
   assert.is(

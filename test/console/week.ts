@@ -74,7 +74,7 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
     await clickLink(page, `Promote to ${name}`);
     assert.match(await page.locator(".diff ins").allInnerTexts().then((all) => all.join()), "{{farewell}}");
     await page.getByLabel("Note").fill(`To ${name}`);
-    await clickButton(page, `Make it live: v${version}`);
+    await clickButton(page, `Promote v${version}`);
     assert.match(await noticeOn(page), `Version ${version} is live from now on`);
     await clickLink(page, `v${version}`);
   }
@@ -84,7 +84,7 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   await clickLink(page, /in support\/assistant@production/);
   await clickLink(page, /^Roll back to v/);
   await page.getByLabel("Note").fill("Too long");
-  await clickButton(page, /^Roll back: v/);
+  await clickButton(page, /^Roll back to v/);
   assert.match(await noticeOn(page), "is live again");
   assert.match(await page.locator("tbody").first().innerText(), "Too long");
 

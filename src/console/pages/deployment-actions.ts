@@ -9,23 +9,23 @@ export const changes = {
   promote: change(
     operations.promoteDeployment,
     "Promote",
-    "Make it live",
+    "Promote",
     "Applications get the new version with their next read.",
   ),
   rollback: change(
     operations.rollBackDeployment,
     "Roll back",
-    "Roll back",
+    "Roll back to",
     "Applications get the earlier version with their next read.",
   ),
   deactivate: change(
     operations.deactivateDeployment,
-    "Switch off",
-    "Switch off",
+    "Deactivate",
+    "Deactivate",
     "Every request to it is refused from the next one on.",
     true,
   ),
-  activate: change(operations.activateDeployment, "Switch on", "Switch on", "It accepts requests again."),
+  activate: change(operations.activateDeployment, "Activate", "Activate", "It accepts requests again."),
   archive: change(
     operations.archiveDeployment,
     "Archive",
@@ -33,7 +33,12 @@ export const changes = {
     "Lists hide it, and every request to it is refused. Its name stays taken, and nothing is deleted.",
     true,
   ),
-  unarchive: change(operations.unarchiveDeployment, "Unarchive", "Unarchive", "It accepts requests again if it is on."),
+  unarchive: change(
+    operations.unarchiveDeployment,
+    "Unarchive",
+    "Unarchive",
+    "It accepts requests again if it is active.",
+  ),
   protect: change(
     operations.protectDeployment,
     "Protect",

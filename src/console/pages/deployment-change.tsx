@@ -64,7 +64,7 @@ export const deploymentChangePage: Page = {
                     <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
                   </p>
                 )}
-                <Form submit={isOther ? `${submit}: v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
+                <Form submit={isOther ? `${submit} v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
                   <HiddenField name="revision" value={revision} />
                   {isOther && <HiddenField name="version" value={version} />}
                   <NoteField visit={visit} />

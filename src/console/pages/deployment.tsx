@@ -144,7 +144,7 @@ function actionsOf(
       ? offered("promote", `Promote v${newest}`, newest)
       : newest > 1 && offered("promote", "Promote another version"),
     previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
-    isActive ? offered("deactivate", "Switch off") : offered("activate", "Switch on"),
+    isActive ? offered("deactivate", "Deactivate") : offered("activate", "Activate"),
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
     offered("archive", "Archive"),
   ];

@@ -37,7 +37,7 @@ export const deploymentsPage: Page = {
         <>
           <Heading
             title="Deployments"
-            lede="What each name serves. Choose one to promote, roll back or switch it off."
+            lede="What each name serves. Choose one to promote, roll back or deactivate it."
           />
           {(cursor !== undefined || nextCursor !== null) && (
             <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>

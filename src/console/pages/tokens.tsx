@@ -30,7 +30,7 @@ const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: 
 const duties: Record<Role, string> = {
   viewer: "Sees everything but secrets.",
   editor: "Writes prompts, and deploys versions where a deployment is not protected.",
-  publisher: "Changes protected deployments, rolls back, switches off and archives.",
+  publisher: "Changes protected deployments, rolls back, deactivates and archives.",
   admin: "Makes keys and tokens, protects deployments, sets limits and retention, deletes records.",
   owner: "Creates and deletes workspaces. Only tokens for all workspaces may have this role.",
 };
