@@ -11,7 +11,6 @@ import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { formatTime, formatValue } from "./format.ts";
-import { readAll } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 
 const storeNow = (noun: string) => `Store the ${noun} now: it is not shown again`;
@@ -94,10 +93,7 @@ export const accessPresentations = [
     run: async ({ args, call }, input) => showWorkspace(await call(updateWorkspace, { ...input, ...statusesOf(args) })),
   }),
   present(listWorkspaces, {
-    async run({ call }, input) {
-      const data = await readAll(call, listWorkspaces, input);
-      return { data, rows: data.map((item) => ({ ...item, statuses: describeStatuses(item.statuses) })) };
-    },
+    row: (item: Workspace) => ({ ...item, statuses: describeStatuses(item.statuses) }),
   }),
   present(deleteWorkspace, repeatUntilDone(deleteWorkspace, "Removed")),
   present(createApiKey, {
@@ -105,15 +101,8 @@ export const accessPresentations = [
       args.has("read-only") && args.has("submit-only") ? "--read-only and --submit-only exclude each other" : undefined,
     show: (key) => show(key, describeNew("key", key)),
   }),
-  present(rotateApiKey, {
-    show: (key) => show(key, describeRotated("key", key)),
-  }),
-  present(listApiKeys, {
-    async run({ call }, input) {
-      const data = await readAll(call, listApiKeys, input);
-      return { data, rows: data.map(toRow) };
-    },
-  }),
+  present(rotateApiKey, { show: (key) => show(key, describeRotated("key", key)) }),
+  present(listApiKeys, { row: toRow }),
   present(createToken, {
     check: (args) =>
       args.text("role") === "owner" && args.findText("workspace") !== undefined
@@ -122,10 +111,5 @@ export const accessPresentations = [
     show: (token) => show(token, describeNew("token", token)),
   }),
   present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
-  present(listTokens, {
-    async run({ call }, input) {
-      const data = await readAll(call, listTokens, input);
-      return { data, rows: data.map(toTokenRow) };
-    },
-  }),
+  present(listTokens, { row: toTokenRow }),
 ];

@@ -5,7 +5,6 @@ import type { Operation } from "../management/operation.ts";
 import { createCursorCheck, eachPage } from "../database/page.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
-import { show } from "./command.ts";
 
 type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 
@@ -33,11 +32,15 @@ export async function readAll<Input extends object, Item>(
 }
 
 /** Shows all items of a list. */
-export const listAll = async <Input extends object, Item>(
+export async function listAll<Input extends object, Item>(
   call: Call,
   operation: Listing<Input, Item>,
   input: Input,
-): Promise<Outcome> => show(await readAll(call, operation, input));
+  toRow?: (item: Item) => Record<string, unknown>,
+): Promise<Outcome> {
+  const data = await readAll(call, operation, input);
+  return { data, ...toRow && { rows: data.map(toRow) } };
+}
 
 /** Says which options of a list exclude each other. */
 export function checkNewest(args: Arguments): string | undefined {

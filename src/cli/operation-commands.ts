@@ -48,7 +48,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
         const input = readInput(declared.parameters, context.args);
         if (run !== undefined) return await run(context, input);
         if (isPaged) return await listNewest(context, operation as never, input, row as never);
-        if ("cursor" in schema) return await listAll(context.call, operation as never, input);
+        if ("cursor" in schema) return await listAll(context.call, operation as never, input, row as never);
         const data: object = await context.call(operation as never, input);
         return show?.(data, context) ?? { data };
       },

@@ -48,12 +48,7 @@ export const pricePresentations = [
   present(setPrice, {
     show: (price) => ({ data: price, text: () => format({ ...price, validFrom: describeStart(price) }) }),
   }),
-  present(listPrices, {
-    async run({ call }, input) {
-      const data = await readAll(call, listPrices, input);
-      return { data, rows: data.map(toRow) };
-    },
-  }),
+  present(listPrices, { row: toRow }),
   present(setPrices, {
     explanations: {
       FILE: "The prices as JSON, of @pydantic/genai-prices or models.dev. - is standard input",

@@ -6,13 +6,12 @@ import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../ma
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
 import type { PromptDiff } from "../management/renderings.ts";
 import { getPromptVersion, listPromptVersions } from "../management/versions.ts";
-import type { PromptDetails, PromptVersion } from "../management/versions.ts";
+import type { PromptDetails, PromptVersion, VersionSummary } from "../management/versions.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
-import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { checkShown, fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 
@@ -42,13 +41,7 @@ function toText(
 ${describePrompt({ title, description, messages, llmConfig, declarations })}`);
 }
 
-async function listVersions(
-  { call }: CommandContext,
-  input: Parameters<typeof listPromptVersions.run>[1],
-): Promise<Outcome> {
-  const data = await readAll(call, listPromptVersions, input);
-  return { data, rows: data.map(({ origin, ...version }) => ({ ...version, commit: shortCommit(origin) })) };
-}
+const toVersionRow = ({ origin, ...version }: VersionSummary) => ({ ...version, commit: shortCommit(origin) });
 
 function showDiff(data: PromptDiff, { terminal }: CommandContext): Outcome {
   return {
@@ -89,6 +82,6 @@ export const promptPresentations = [
   present(renamePrompt, { show: showRename }),
   present(archivePrompt, { show: showArchiving }),
   present(unarchivePrompt, { show: showArchiving }),
-  present(listPromptVersions, { run: listVersions }),
+  present(listPromptVersions, { row: toVersionRow }),
   present(diffVersions, { show: showDiff }),
 ];
