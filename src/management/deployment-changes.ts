@@ -24,7 +24,7 @@ import {
   LiveVersion,
 } from "./history.ts";
 import { operation, pageOf, protectedRole } from "./operation.ts";
-import type { Management } from "./operation.ts";
+import type { Management, Role } from "./operation.ts";
 import { renamed } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
 import { requireVersion } from "./versions.ts";
@@ -106,31 +106,39 @@ export const rollBackDeployment = operation({
   },
 });
 
-export const activateDeployment = operation({
-  id: "activateDeployment",
-  summary: "Activate a deployment, so that it accepts requests",
-  method: "POST",
-  path: "/deployments/{id}/activate",
-  role: "publisher",
-  command: "deploy activate REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setFlag(management, "activated", input, "isActive", true),
-});
+/** An operation that switches something of a deployment. Its id, its path and its command have this verb. */
+const switching = <const Verb extends string>(
+  verb: Verb,
+  role: Role,
+  summary: string,
+  run: (management: Management, input: ChangeInput) => Promise<DeploymentResult>,
+) =>
+  operation({
+    id: `${verb}Deployment`,
+    summary,
+    method: "POST",
+    path: `/deployments/{id}/${verb}`,
+    role,
+    command: `deploy ${verb} REF`,
+    input: change,
+    output: DeploymentResult,
+    refusals: ["not_found", "conflict", "outdated"],
+    run,
+  });
 
-export const deactivateDeployment = operation({
-  id: "deactivateDeployment",
-  summary: "Deactivate a deployment. It refuses requests from the next one on",
-  method: "POST",
-  path: "/deployments/{id}/deactivate",
-  role: "publisher",
-  command: "deploy deactivate REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setFlag(management, "deactivated", input, "isActive", false),
-});
+export const activateDeployment = switching(
+  "activate",
+  "publisher",
+  "Activate a deployment, so that it accepts requests",
+  (management, input) => setFlag(management, "activated", input, "isActive", true),
+);
+
+export const deactivateDeployment = switching(
+  "deactivate",
+  "publisher",
+  "Deactivate a deployment. It refuses requests from the next one on",
+  (management, input) => setFlag(management, "deactivated", input, "isActive", false),
+);
 
 export const renameDeployment = operation({
   id: "renameDeployment",
@@ -154,31 +162,19 @@ export const renameDeployment = operation({
   },
 });
 
-export const archiveDeployment = operation({
-  id: "archiveDeployment",
-  summary: "Archive a deployment. Lists hide it, requests to it are refused, and its name stays taken",
-  method: "POST",
-  path: "/deployments/{id}/archive",
-  role: "publisher",
-  command: "deploy archive REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setArchived(management, true, input),
-});
+export const archiveDeployment = switching(
+  "archive",
+  "publisher",
+  "Archive a deployment. Lists hide it, requests to it are refused, and its name stays taken",
+  (management, input) => setArchived(management, true, input),
+);
 
-export const unarchiveDeployment = operation({
-  id: "unarchiveDeployment",
-  summary: "Unarchive a deployment. It stays archived if its prompt is archived",
-  method: "POST",
-  path: "/deployments/{id}/unarchive",
-  role: "publisher",
-  command: "deploy unarchive REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setArchived(management, false, input),
-});
+export const unarchiveDeployment = switching(
+  "unarchive",
+  "publisher",
+  "Unarchive a deployment. It stays archived if its prompt is archived",
+  (management, input) => setArchived(management, false, input),
+);
 
 /** A deployment whose prompt is archived stays so when it is unarchived itself. */
 async function setArchived(management: Management, isArchived: boolean, input: ChangeInput): Promise<DeploymentResult> {
@@ -192,31 +188,19 @@ async function setArchived(management: Management, isArchived: boolean, input: C
   return await changeDeployment(management, before, action, { archivedAt }, { archivedAt: own });
 }
 
-export const protectDeployment = operation({
-  id: "protectDeployment",
-  summary: `Protect a deployment, so that changing it requires the role ${protectedRole}`,
-  method: "POST",
-  path: "/deployments/{id}/protect",
-  role: "admin",
-  command: "deploy protect REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setFlag(management, "protected", input, "isProtected", true),
-});
+export const protectDeployment = switching(
+  "protect",
+  "admin",
+  `Protect a deployment, so that changing it requires the role ${protectedRole}`,
+  (management, input) => setFlag(management, "protected", input, "isProtected", true),
+);
 
-export const unprotectDeployment = operation({
-  id: "unprotectDeployment",
-  summary: "Remove the protection of a deployment",
-  method: "POST",
-  path: "/deployments/{id}/unprotect",
-  role: "admin",
-  command: "deploy unprotect REF",
-  input: change,
-  output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
-  run: (management, input) => setFlag(management, "unprotected", input, "isProtected", false),
-});
+export const unprotectDeployment = switching(
+  "unprotect",
+  "admin",
+  "Remove the protection of a deployment",
+  (management, input) => setFlag(management, "unprotected", input, "isProtected", false),
+);
 
 export const listDeploymentChanges = operation({
   id: "listDeploymentChanges",
