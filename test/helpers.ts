@@ -4,7 +4,7 @@ import { readPromptFile } from "../src/management/prompt-file.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
 import type { LogFormat, LogLevel } from "../src/common/config.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
-import type { Database, Statement } from "../src/database/database.ts";
+import type { Database, Row, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
@@ -122,7 +122,8 @@ async function readMigrated(): Promise<Statement[]> {
 /** The statements that make what a database has. */
 export async function readStatements(database: Database): Promise<Statement[]> {
   const made = await database.read({ sql: "select type, name, sql from sqlite_master where sql is not null" });
-  const rows = made.filter(({ type }) => type === "table").map(async ({ name }) =>
+  const tables = made.filter(({ type }) => type === "table");
+  const rows = tables.map(async ({ name }) =>
     (await database.read({ sql: `select * from ${name}` })).map(({ statistics: _, ...row }) => {
       const columns = Object.keys(row);
       return {
@@ -131,7 +132,10 @@ export async function readStatements(database: Database): Promise<Statement[]> {
       };
     })
   );
-  return [...made.map(({ sql }) => ({ sql: sql as string })), ...(await Promise.all(rows)).flat()];
+  const toSql = ({ sql }: Row) => ({ sql: sql as string });
+  // What triggers have made is there.
+  const rest = made.filter(({ type }) => type !== "table").map(toSql);
+  return [...tables.map(toSql), ...(await Promise.all(rows)).flat(), ...rest];
 }
 
 /** The same database, and how many operations it is asked for. */
@@ -167,13 +171,16 @@ async function readTenant(monthlyLimit: number): Promise<Made> {
 }
 
 /** A database with a tenant. One in memory is a copy, as making the tenant takes as long as making the database. */
-async function openTenant(monthlyLimit: number, given?: Database): Promise<{ tenant: Tenant; database: Database }> {
-  if (given !== undefined) {
-    return { database: given, tenant: await createTenant(managementOf(given, () => noon), monthlyLimit) };
+async function openTenant(
+  monthlyLimit: number,
+  { database, tenant }: { database?: Database; tenant?: Tenant },
+): Promise<{ tenant: Tenant; database: Database }> {
+  if (database !== undefined) {
+    return { database, tenant: tenant ?? await createTenant(managementOf(database, () => noon), monthlyLimit) };
   }
   if (!made.has(monthlyLimit)) made.set(monthlyLimit, readTenant(monthlyLimit));
-  const { tenant, statements } = await made.get(monthlyLimit)!;
-  return { tenant, database: await openCopy(statements) };
+  const copied = await made.get(monthlyLimit)!;
+  return { tenant: copied.tenant, database: await openCopy(copied.statements) };
 }
 
 /** Makes a workspace with a key, a prompt and an active deployment. */
@@ -192,13 +199,15 @@ export async function createWorld(
     bodyBudgetBytes?: number;
     bodyTimeout?: number;
     database?: Database;
+    /** The tenant that the database has. Otherwise it gets one. */
+    tenant?: Tenant;
     logLevel?: LogLevel;
     corsOrigins?: string[];
     servesMetrics?: boolean;
   } = {},
 ): Promise<World> {
   const { monthlyLimit = 1000 } = options;
-  const { database, tenant } = await openTenant(monthlyLimit, options.database);
+  const { database, tenant } = await openTenant(monthlyLimit, options);
   const clock = () => world.now;
   const admin = managementOf(database, clock);
   const { maxBodyBytes = 4096, bodyTimeout = 30_000, logLevel = "warn" } = options;
