@@ -14,6 +14,7 @@ const folder = await createFolder();
 test.after(() => folder.remove());
 
 const everywhere = "// Runs on every runtime.\n";
+const everywhereInCi = "// Runs on every runtime in CI.\n";
 
 /** A test file with one test for each body. */
 const fileOf = (name: string, bodies: string[], head = ""): string =>
@@ -41,9 +42,13 @@ const runCommand = async (command: string[], settings: Record<string, string>) =
 
 test("npm test runs each file where it says, and exits 0 with the sum when nothing failed", async () => {
   const say = 'console.log("runs on " + ("Bun" in globalThis ? "Bun" : "Deno" in globalThis ? "Deno" : "Node"))';
-  const settings = await withFiles({ here: fileOf("here", [""]), all: fileOf("all", ["", say], everywhere) });
+  const settings = await withFiles({
+    here: fileOf("here", [""]),
+    all: fileOf("all", ["", say], everywhere),
+    later: fileOf("later", [""], everywhereInCi),
+  });
   const { code, out, last } = await runCommand(npmTest, settings);
-  assert.equal([code, last], [0, "7 passed, 0 failed"], out);
+  assert.equal([code, last], [0, "8 passed, 0 failed"], out);
 });
 
 test("of what fails, the output is shown, with the command that repeats each test alone", async () => {
@@ -120,6 +125,19 @@ test.full("reasons of skipped tests and the slowest files are shown", async () =
   const settings = await withFiles({ a: fileOf("a", ['console.log("skipped: no such program")', ""]) });
   const { out } = await runCommand(npmTest, settings);
   assert.match(out, /^skipped: no such program\nslowest: Node a\.test\.ts \d/m);
+});
+
+test.full("CI runs what differs between runtimes in full on each, and all else in full on Node alone", async () => {
+  const body = 'console.log(process.env.TEST_SCOPE); if (isFull || "Bun" in globalThis) throw new Error("seen")';
+  const file = (name: string, head?: string) => fileOf(name, [body], head).replace("suite }", "isFull, suite }");
+  const settings = await withFiles({ same: file("same"), differs: file("differs", everywhereInCi) });
+  const { out } = await runCommand(["sh", "-c", `${scripts.check} rest`], settings);
+  const repeats = [...out.matchAll(/^repeat: (.*) "does 1"$/gm)].map(([, command]) => command).sort();
+  assert.equal(repeats, [
+    ...["bun", "deno", "node"].map((runtime) => `TEST_SCOPE=full npm run -s test:${runtime} -- differs.test.ts`),
+    "TEST_SCOPE=full npm run -s test:node -- same.test.ts",
+    "npm run -s test:bun -- same.test.ts",
+  ]);
 });
 
 test.full("a random order runs every file", async () => {

@@ -1,6 +1,6 @@
 // Services that come and go in one process: opened and closed again, side by side, and made by several copies of the code, as
 // a development server has after it reloads. Nothing of them may stay: no lock, no descriptor, no timer.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readlink, rm, writeFile } from "node:fs/promises";

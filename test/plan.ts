@@ -15,6 +15,8 @@ export type TestFile = {
   runs: Runtime[];
   /** Where CI runs it. */
   runsInFull: Runtime[];
+  /** Whether it tests what differs between runtimes. */
+  isOfRuntimes: boolean;
   /** Whether it does more in full. */
   hasFullForm: boolean;
   /** Whether nothing may run beside it, since it measures. */
@@ -32,10 +34,12 @@ export function listFiles(): TestFile[] {
   return names.filter((name) => name.endsWith(".test.ts")).sort().map((file) => {
     const source = readFileSync(`${testFolder}/${file}`, "utf8");
     const says = (words: string) => source.slice(0, source.indexOf("import ")).includes(`// ${words}.\n`);
+    const runsEverywhere = says("Runs on every runtime");
     return {
       file,
-      runs: says("Runs in CI alone") ? [] : says("Runs on every runtime") ? everywhere : ["Node"],
+      runs: says("Runs in CI alone") ? [] : runsEverywhere ? everywhere : ["Node"],
       runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
+      isOfRuntimes: runsEverywhere || says("Runs on every runtime in CI"),
       hasFullForm: /\bisFull\b|\btest\.full\(/.test(source),
       isAlone: says("Runs without others beside it"),
     };
@@ -80,14 +84,18 @@ export async function jobsOf(step: string): Promise<Job[]> {
       files
         .filter(({ runs, runsInFull }) => runsInFull.includes(runtime) || runs.includes(runtime))
         .filter(({ runs, hasFullForm }) => hasFullForm || !runs.includes(runtime))
-        .map((file) => jobOf(runtime, file, { env: { TEST_SCOPE: "full" } }))
+        .map((file) => {
+          // What is the same on all runtimes is exhaustive on Node.
+          const isInFull = runtime === "Node" || file.isOfRuntimes;
+          return jobOf(runtime, file, isInFull ? { env: { TEST_SCOPE: "full" } } : {});
+        })
     );
     return [...rest, ...(await Promise.all(nodeVersions.map(jobsOf))).flat()];
   }
   const env = { PATH: `${await installNode(step)}:${pathOf("node_modules/.bin")}:${process.env.PATH}` };
-  // On the newest version runs what runs on every runtime. Between it and the oldest it is enough that the package works.
-  const isChosen = ({ file, runs }: TestFile) =>
-    file === "package.test.ts" || step === nodeVersions.at(-1) && runs.length === everywhere.length;
+  // On the newest version runs what differs between runtimes. Between it and the oldest it is enough that the package works.
+  const isChosen = ({ file, isOfRuntimes }: TestFile) =>
+    file === "package.test.ts" || step === nodeVersions.at(-1) && isOfRuntimes;
   const chosen = files.filter(isChosen);
   return chosen.map((file) => jobOf("Node", file, { on: step.replace("node", "Node "), env }));
 }

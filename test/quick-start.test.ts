@@ -1,6 +1,6 @@
 // What the documents say to do, done: the README's start and its app, the calls of src/http/README.md, and the commands of the
 // command line and of operation, on a service that `npm start` starts.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { chdir, cwd } from "node:process";

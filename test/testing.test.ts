@@ -1,5 +1,5 @@
 // promptledger/testing, and what embedders get besides the service: render and fromPino.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "../src/client/index.ts";

@@ -1,5 +1,5 @@
 // Backups of a database that is in use, on the runtime that runs the tests.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

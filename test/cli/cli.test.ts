@@ -1,4 +1,4 @@
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "../suite.ts";

@@ -1,5 +1,5 @@
 // `import` and `export prompts`: what becomes of the exports of others in a ledger, and what a ledger gives back as files.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readFile, writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,5 +1,5 @@
 // Restoring backups, and refusing other files, on the runtime that runs the tests.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";

@@ -1,5 +1,5 @@
 // Outdated schemas: who migrates them, what everyone else says, and what it means to a service that runs.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readdir } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

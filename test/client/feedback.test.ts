@@ -1,5 +1,5 @@
 // How feedback reaches the real service: under its record, in order and once, from the queue and by a page with a token.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import process from "node:process";
 import fc from "fast-check";
 import { suite } from "../suite.ts";

@@ -1,5 +1,5 @@
 // How records reach the real service: with their version and once, from the queue and by submit().
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import fc from "fast-check";

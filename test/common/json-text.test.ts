@@ -1,4 +1,4 @@
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -2,7 +2,7 @@
 // backup, in printed output and in answers. Keys are stored as hashes, and each is shown once. Content that a client stores is
 // stored as it is, even a key: the value or the name of a field, or a name or a note in management. Such a key may be in the
 // database and in an answer that returns the content, but not in printed output or in a refusal.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readFile } from "node:fs/promises";
 import Libsql from "libsql";
 import { suite } from "../suite.ts";

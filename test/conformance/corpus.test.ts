@@ -1,7 +1,7 @@
 // Sends thousands of generated requests, most of them wrong, over HTTP to a started service on the runtime of the tests. The
 // service answers each as documented, stores what it accepts as sent, and counts it. SEED and NUM_RUNS in the environment make
 // another corpus, or a larger one.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import fc from "fast-check";

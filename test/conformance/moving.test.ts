@@ -1,5 +1,5 @@
 // Moves a database from a file to a libSQL server and back, as src/deploy/README.md describes.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { mkdir } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,5 +1,5 @@
 // What the console shows of feedback in statistics: the numbers of the operations, with how many records were rated.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { assets } from "../../src/console/assets.ts";

@@ -1,5 +1,5 @@
 // How HTML is made: elements, components, and texts that show as texts, whatever is in them.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,5 +1,5 @@
 // The reader thread of a served file: it gives what the connection gives, sees what was written, and leaves nothing behind.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { rmSync, statSync } from "node:fs";
 import Libsql from "libsql";
 import { isFull, suite } from "../suite.ts";

@@ -1,5 +1,5 @@
 // A few rounds of the quick faults. `npm run faults` runs all of them, with more rounds.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
@@ -25,13 +25,10 @@ if (!isFull) {
 
 const sqld = await findSqld();
 
-// What differs between runtimes: files, signals, sockets and descriptors.
-const everywhere: [name: string, rounds: number, needsServer?: boolean][] = [
+const few: [name: string, rounds: number, needsServer?: boolean][] = [
   ["kill -9 of the service", 1],
   ["SIGTERM under load", 1],
   ["out of file descriptors", 1],
-];
-const more: typeof everywhere = [
   ["kill -9 in the middle of batches", 1],
   ["kill -9 under a client's queue", 1],
   ["odd answers to a client's queue", 1],
@@ -42,15 +39,14 @@ const more: typeof everywhere = [
   ["file removed, replaced or written over", 1],
   ["EIO reading the WAL", 1],
 ];
-const rest: typeof everywhere = [
+const more: typeof few = [
   ["kill -9 under ten senders of feedback, on a server", 2, true],
   ["lock held for 100 ms", 2],
   ["EIO reading the WAL at the start", 1],
   ["ENOSPC writing the database, from the first checkpoint on", 1],
 ];
-const few = [...everywhere, ...currentRuntime === "Node" || isFull ? more : [], ...isFull ? rest : []];
 
-for (const [name, rounds, needsServer] of few) {
+for (const [name, rounds, needsServer] of [...few, ...isFull ? more : []]) {
   if (needsServer && "missing" in sqld) {
     console.log(`skipped: ${name}: ${sqld.missing}`);
     continue;

@@ -1,5 +1,5 @@
 // The data plane without HTTP: what it gives, and that it refuses what a request is refused for, in the same words.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";

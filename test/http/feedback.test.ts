@@ -1,5 +1,5 @@
 // Feedback on records.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { makeFeedbackToken } from "../../src/common/feedback-token.ts";

@@ -1,5 +1,5 @@
 // Long management work: few requests at once, and only while the client is connected.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";

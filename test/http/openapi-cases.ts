@@ -6,16 +6,7 @@ import type { Database } from "../../src/database/database.ts";
 import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import { createApiKey } from "../actions.ts";
-import {
-  bearer,
-  createTenant,
-  createWorld,
-  goodBody,
-  noon,
-  openCopy,
-  promptFile,
-  readStatements,
-} from "../helpers.ts";
+import { bearer, createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 

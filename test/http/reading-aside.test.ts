@@ -1,5 +1,5 @@
 // Management on a served file reads on the reader thread, so that nobody waits for it, and it waits for nobody.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { stat } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,5 +1,5 @@
 // Many requests at once, and failures of the database.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import {

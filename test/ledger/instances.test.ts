@@ -1,6 +1,6 @@
 // Two services on one file, each with its own connection. A change through one holds for the other from the very next request
 // on, whatever that one has cached.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../../src/database/migrations.ts";

@@ -1,6 +1,6 @@
 // A database in whose texts a bad sector has left bytes that are not UTF-8, or zeros. Whatever is looked at is shown, the rest is
 // served, and what is damaged is named. Restoring a backup makes its indexes fit again.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,5 +1,5 @@
 // Exports of records.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

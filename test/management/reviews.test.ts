@@ -1,5 +1,5 @@
 // Reviews: who gets which record, what becomes of it, and what a review counts, compared with a plain model.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

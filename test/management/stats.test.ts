@@ -8,7 +8,6 @@ import type { WorkspaceStats } from "../../src/management/stats.ts";
 import type { RecordStats, StatsPoint, VersionStats } from "../../src/schema/ledger.ts";
 import { bearer, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
-import { currentRuntime } from "../runtimes.ts";
 import { extremes, usually } from "../extremes.ts";
 import { minute } from "./filled-log.ts";
 import { readAll, refused, taken, toQuery } from "./management.ts";
@@ -224,8 +223,7 @@ async function checkHistory(
   world.close();
 }
 
-// No runtime decides these numbers, so that the others run a few histories.
-const histories = !isFull ? 15 : currentRuntime === "Node" ? 200 : 10;
+const histories = isFull ? 200 : 15;
 
 test(`every number equals a plain recount, over ${histories} random histories`, async () => {
   const history = fc.array(step, { minLength: 3, maxLength: 7 });

@@ -1,5 +1,5 @@
 // Sessions by the official clients, the current one and the one before it, over HTTP and over standard streams.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";

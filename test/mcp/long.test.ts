@@ -1,5 +1,5 @@
 // Tools that scan much of the log: they keep their response alive, share a queue with management, and stop for a client that left.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openGated } from "../http/gated.ts";

@@ -1,5 +1,5 @@
 // Only one process at a time serves a database file.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { requireUnserved, whileServed } from "../../src/database/file-claim.ts";

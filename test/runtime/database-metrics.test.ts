@@ -1,5 +1,5 @@
 // Metrics of the database.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
