@@ -100,7 +100,7 @@ const outputOf = (content: Part[]): string => {
 };
 
 /** A text, or why there is none. */
-const textOr = (make: () => string): string => {
+const textOrReason = (make: () => string): string => {
   try {
     return make();
   } catch (error) {
@@ -159,8 +159,8 @@ export const beginCall = (
         sessionId: tag.sessionId,
         status,
         content: {
-          input: recordInputs === false ? undefined : textOr(() => toJson(inputOf(input))),
-          output: recordOutputs === false ? "" : textOr(() => outputOf(content)),
+          input: recordInputs === false ? undefined : textOrReason(() => toJson(inputOf(input))),
+          output: recordOutputs === false ? "" : textOrReason(() => outputOf(content)),
         },
         latency: Math.max(0, endAt - startAt),
         startAt,

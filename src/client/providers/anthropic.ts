@@ -1,5 +1,5 @@
 // Anthropic: the Messages API.
-import { recordBy, textOr } from "./record.ts";
+import { joinTexts, recordBy } from "./record.ts";
 import type { RecordResponse } from "./record.ts";
 
 type Block = { type: string; text?: string; input?: unknown };
@@ -55,7 +55,7 @@ export const recordAnthropic: RecordResponse = recordBy<Message>({
     id,
     model,
     usage,
-    output: textOr(
+    output: joinTexts(
       content.filter((block) => !block.type.includes("thinking")),
       ({ type, text }) => type === "text" ? text : undefined,
     ),

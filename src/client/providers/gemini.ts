@@ -1,5 +1,5 @@
 // Gemini: generateContent and generateContentStream.
-import { recordBy, textOr } from "./record.ts";
+import { joinTexts, recordBy } from "./record.ts";
 import type { RecordResponse } from "./record.ts";
 
 type Part = { text?: string; thought?: boolean; inlineData?: { mimeType?: string; data?: string } };
@@ -37,7 +37,7 @@ export const recordGemini: RecordResponse = recordBy<Content>({
       id: responseId,
       model: modelVersion,
       usage: usageMetadata,
-      output: textOr(
+      output: joinTexts(
         // A file would make the record too large.
         parts.map((part) => part.inlineData ? { inlineData: { mimeType: part.inlineData.mimeType } } : part),
         (part) => (part as Part).text,

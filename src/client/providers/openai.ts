@@ -1,5 +1,5 @@
 // OpenAI: chat completions, and the Responses API.
-import { recordBy, textOr } from "./record.ts";
+import { joinTexts, recordBy } from "./record.ts";
 import type { Read, RecordResponse } from "./record.ts";
 
 type ToolCall = { index?: number; id?: string; function?: { name?: string; arguments?: string } };
@@ -82,7 +82,7 @@ const readResponse = (whole: Partial<Response>): Read => {
     id,
     model,
     usage,
-    output: textOr(
+    output: joinTexts(
       shown,
       ({ type, content = [] }) =>
         type === "message" ? content.map(({ text, refusal }) => text ?? refusal).join("") : undefined,

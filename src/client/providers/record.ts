@@ -100,7 +100,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
 };
 
 /** A text if there is nothing else, and otherwise all of it. */
-export const textOr = <T>(items: T[], textOf: (item: T) => string | null | undefined): unknown => {
+export const joinTexts = <T>(items: T[], textOf: (item: T) => string | null | undefined): unknown => {
   const texts = items.map(textOf);
   return texts.every((text) => typeof text === "string") ? texts.join("") : items;
 };
