@@ -16,8 +16,11 @@ export const isAbort = (error: unknown): boolean =>
   /^(Response|APIUser)?Abort/.test(nameOf(error)) ||
   (Object(error) as Partial<Error>).message === "Request was aborted.";
 
+/** Providers' errors in streams have what they say in a member. */
+type ErrorLike = { message?: string; error?: unknown };
+
 /** An error as a record has it. */
 export const textOf = (error: unknown): string => {
-  const { message = String(error) } = Object(error) as Partial<Error>;
+  const { error: inner, message = String(Object(inner).message ?? error) } = Object(error) as ErrorLike;
   return `${nameOf(error)}: ${message}`.slice(0, maxError);
 };

@@ -217,6 +217,13 @@ for (const { name, sdk, connect } of ways) {
     server.requests();
   });
 
+  test(`${name}: a stream that ends before the model has finished is recorded as failed`, async () => {
+    const { stage, settings } = await begin();
+    await sdk.streamText({ ...settings, ...ask(settings, "EARLY") }).consumeStream();
+    assert.equal((await stored(stage)).map(({ status, output }) => [status, output]), [[0, "Hello"]]);
+    server.requests();
+  });
+
   test(`${name}: a stream that is aborted, or takes too long, is recorded once, with what came`, async () => {
     const { stage, settings } = await begin();
     const abort = new AbortController();
@@ -391,6 +398,14 @@ test("the active span of each call says which prompt it uses", async () => {
   server.requests();
 });
 
+const streamOf = (parts: unknown[]) =>
+  new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+
 test("what a provider gives in another form, or wrongly, costs no call and no record", async () => {
   const stage = await createStage();
   const { wrapGenerate, wrapStream } = ledgerMiddleware(stage.client, {
@@ -410,23 +425,68 @@ test("what a provider gives in another form, or wrongly, costs no call and no re
     finishReason: { unified: "error" },
     usage: {},
   });
-  const parts = [null, { type: "text-delta", delta: "a" }, {}, { type: "text-delta", id: "1" }, { type: "odd" }];
-  const source = new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
-  const { stream } = await wrapStream({ model, params, doStream: () => Promise.resolve({ stream: source }) });
+  const parts = [
+    null,
+    { type: "text-delta", delta: "a" },
+    {},
+    { type: "text-delta", id: "1" },
+    { type: "odd" },
+    { type: "error", error: { type: "error", error: { message: "Overloaded" } } },
+  ];
+  const { stream } = await wrapStream({ model, params, doStream: () => Promise.resolve({ stream: streamOf(parts) }) });
   const read = [];
   for await (const part of stream as unknown as AsyncIterable<unknown>) read.push(part);
   assert.equal(read, parts);
   await stage.client.flush();
   const rows = await stage.world.database.read({ sql: "select status, document from diagnoses order by position" });
-  assert.equal(rows.map(({ status }) => status), [1, 1, 1, 1, 1, 0, 1]);
-  const { content } = JSON.parse(String(rows[6]!.document));
+  assert.equal(rows.map(({ status }) => status), [1, 1, 1, 1, 1, 0, 0]);
+  const { content, additional_properties } = JSON.parse(String(rows[6]!.document));
   assert.match(content.input, /^\[TypeError: /);
   assert.is(content.output, "a");
+  assert.is(additional_properties.error, "Error: Overloaded");
+});
+
+test("AI SDK 5 counts Anthropic's input without what came from a cache, and the service with it", async () => {
+  const stage = await createStage();
+  const { wrapGenerate } = ledgerMiddleware(stage.client, { prompt: stage.prompt });
+  const counts = { input_tokens: 12, cache_creation_input_tokens: 3, cache_read_input_tokens: 800, output_tokens: 6 };
+  const result = {
+    content: [{ type: "text", text: "Hello Ada" }],
+    finishReason: "stop",
+    usage: { inputTokens: 12, outputTokens: 6, cachedInputTokens: 800 },
+    providerMetadata: { anthropic: { usage: counts } },
+  };
+  const model = { provider: "anthropic.messages", modelId: "small" };
+  await wrapGenerate({ model, params: { prompt: [] }, doGenerate: () => Promise.resolve(result) });
+  await stage.client.flush();
+  const [row] = await stage.world.database.read({ sql: "select measures from diagnoses" });
+  assert.match(String(row!.measures), /^\d+,815,6,\[800,/);
+});
+
+test("a stream was cut off if its provider says no more than a reason that it began with", async () => {
+  const stage = await createStage();
+  const model = { provider: "acme", modelId: "small" };
+  const { wrapStream } = ledgerMiddleware(stage.client, { prompt: stage.prompt });
+  const usage = { inputTokens: 1, outputTokens: 1, reasoningTokens: 2 };
+  const endings = [
+    [],
+    [{ type: "finish", finishReason: "unknown", usage: { inputTokens: undefined } }],
+    [{ type: "finish", finishReason: { unified: "other", raw: undefined }, usage }],
+    [{ type: "finish", finishReason: "unknown", usage }],
+    [{ type: "finish", finishReason: "other" }],
+    [{ type: "finish", finishReason: { unified: "other", raw: "OTHER" } }],
+  ];
+  for (const parts of endings) {
+    const doStream = () => Promise.resolve({ stream: streamOf(parts) });
+    const { stream } = await wrapStream({ model, params: { prompt: [] }, doStream });
+    for await (const _ of stream as unknown as AsyncIterable<unknown>);
+  }
+  assert.equal((await stored(stage)).map(({ status, finish_reason }) => [status, finish_reason]), [
+    ...[1, 2, 3].map(() => [0, "interrupted"]),
+    [1, "unknown"],
+    [1, "other"],
+    [1, "other"],
+  ]);
 });
 
 test("forAiSdk gives settings, system messages and others in the form of the AI SDK", async () => {

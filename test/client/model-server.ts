@@ -1,5 +1,5 @@
 // A model server that speaks OpenAI's protocol. What it does depends on the last message: `ERROR` is refused with a 400, `FAULT` gets
-// an error in the middle of a stream, and `CUT` and `SLOW` get no further, the one until its connection is lost. With tools, the first
+// an error in the middle of a stream, `EARLY` its end, and `CUT` and `SLOW` get no further, the one until its connection is lost. With tools, the first
 // answer calls the first of them.
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
@@ -65,6 +65,7 @@ const answer = (body: Body, response: ServerResponse, cuts: Map<string, ServerRe
   if (name) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
   else chunk({ role: "assistant", content: "Hello" });
   if (text.includes("SLOW")) return;
+  if (text.includes("EARLY")) return void response.end();
   if (text.includes("FAULT")) {
     return void response.end(
       `data: ${JSON.stringify({ error: { message: "Overloaded", code: 529 } })}\n\ndata: [DONE]\n\n`,

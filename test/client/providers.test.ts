@@ -221,6 +221,52 @@ const cases: Case[] = [
     }, "tool_calls"),
   ],
   [
+    "streamed tool calls of which a server gives no index, or one for all",
+    recordOpenAI,
+    stream([
+      ...[{ id: "a" }, { id: "b" }, { index: 0, id: "c" }].map((call) =>
+        chunk({ tool_calls: [{ ...call, function: { name: call.id, arguments: "{}" } }] })
+      ),
+      chunk({ tool_calls: [] }, "tool_calls"),
+      chatUsage,
+    ]),
+    gpt.done({
+      tool_calls: ["a", "b", "c"].map((id) => ({ id, function: { arguments: "{}", name: id } })),
+    }, "tool_calls"),
+  ],
+  [
+    "a chat completion of vLLM, which lists no tool calls",
+    recordOpenAI,
+    withChoice({ message: { role: "assistant", content: "Hello Ada", tool_calls: [] }, finish_reason: "stop" }),
+    gpt.done("Hello Ada", "stop"),
+  ],
+  [
+    "a streamed chat completion of Mistral, with its reasoning",
+    recordOpenAI,
+    stream([
+      chunk({ role: "assistant", content: [{ type: "thinking", thinking: [{ type: "text", text: "Ada?" }] }] }),
+      chunk({ content: [{ type: "text", text: "Hello" }] }),
+      chunk({ content: " Ada" }, "stop"),
+      chatUsage,
+    ]),
+    gpt.done("Hello Ada", "stop"),
+  ],
+  [
+    "a streamed chat completion of Groq",
+    recordOpenAI,
+    stream([
+      { ...chunk({ content: "Hello Ada" }), usage: undefined, x_groq: { id: "req_1" } },
+      { ...chunk({}, "stop"), usage: undefined, x_groq: { id: "req_1", usage: chat.usage } },
+    ]),
+    gpt.done("Hello Ada", "stop"),
+  ],
+  [
+    "a chat completion of OpenRouter that its provider has not finished",
+    recordOpenAI,
+    withChoice({ message: { content: "Hello" }, finish_reason: "error", error: { code: 502, message: "Overloaded" } }),
+    [0, "Hello", chat.model, "19,10,4", "error", "Error: Overloaded"],
+  ],
+  [
     "a chat completion that ends before it has finished, as OpenAI's client lets an aborted one",
     recordOpenAI,
     stream([chunk({ role: "assistant", content: "Hello" })]),
@@ -232,6 +278,15 @@ const cases: Case[] = [
     recordOpenAI,
     { ...response, output: [reasoning, toolItem] },
     gpt.done([toolItem], "completed"),
+  ],
+  [
+    "a response with an image",
+    recordOpenAI,
+    {
+      ...response,
+      output: [{ type: "image_generation_call", id: "ig_1", status: "completed", result: "A".repeat(100) }],
+    },
+    gpt.done([{ type: "image_generation_call", id: "ig_1", status: "completed" }], "completed"),
   ],
   [
     "an incomplete response",

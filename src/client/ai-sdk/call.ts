@@ -12,8 +12,11 @@ export type Ledger = Pick<Client, "record">;
 /** A part of a model's content, or of its stream, in any version of the specification of language models. */
 type Part = { type: string; id?: string; [member: string]: unknown };
 
+/** How a model has finished. */
+type Finish = { finishReason?: unknown; usage?: unknown; providerMetadata?: unknown };
+
 /** What a model gives at once. */
-type Result = { content?: Part[]; finishReason?: unknown; usage?: unknown; response?: unknown };
+type Result = Finish & { content?: Part[]; response?: unknown };
 
 /** What a call begins with. */
 export type CallStart = {
@@ -28,7 +31,8 @@ export type CallStart = {
 /** A call that is under way. It is recorded once, when it ends the first time. None of its functions throws. */
 export type OpenCall = {
   add(part: Part): void;
-  end(): void;
+  /** It has given all that it gives, unless the stream that this came in was cut off. */
+  end(isStream?: boolean): void;
   fail(error: unknown): void;
   /** The application wants no more of it, unless the reason is that it took too long. */
   abort(reason?: unknown): void;
@@ -61,9 +65,12 @@ type NestedUsage = {
   outputTokens: { total?: number; reasoning?: number };
 };
 
-/** The tokens by the names of AI SDK 5 to 7, which the service knows. Undefined if none were counted. */
-const usageOf = (usage: unknown): Record<string, unknown> | undefined => {
+/** The tokens by names that the service knows. Undefined if none were counted. */
+const usageOf = ({ usage, providerMetadata }: Finish): Record<string, unknown> | undefined => {
   let tokens = Object(usage) as Record<string, unknown>;
+  const { anthropic } = Object(providerMetadata) as { anthropic?: { usage?: Record<string, unknown> } };
+  // AI SDK 5 leaves out of Anthropic's input what came from a cache.
+  if (typeof tokens.inputTokens === "number" && anthropic?.usage) return anthropic.usage;
   if (typeof tokens.inputTokens === "object") {
     const { inputTokens: input, outputTokens: output } = usage as NestedUsage;
     tokens = {
@@ -76,6 +83,14 @@ const usageOf = (usage: unknown): Record<string, unknown> | undefined => {
   return typeof (tokens.inputTokens ?? tokens.outputTokens) === "number" ? tokens : undefined;
 };
 
+/** Whether a stream ended before the model did. AI SDK 7 says so. Older providers give the reason they began with, or none. */
+const isCutOff = (finish: Finish): boolean => {
+  const { finishReason: reason } = finish;
+  if (typeof reason !== "object") return reason === undefined || reason === "unknown" && !usageOf(finish);
+  const { unified, raw } = Object(reason) as { unified?: string; raw?: string };
+  return unified === "other" && raw === undefined;
+};
+
 const parse = (input: unknown): unknown => {
   try {
     return JSON.parse(input as string);
@@ -86,7 +101,7 @@ const parse = (input: unknown): unknown => {
 
 /** The text, if there is nothing else. Otherwise texts, tool calls and their results as JSON. */
 const outputOf = (content: Part[]): string => {
-  const shown = content.filter(({ type }) => !/reasoning|source/.test(type));
+  const shown = content.filter(({ type, text }) => !/reasoning|source/.test(type) && text !== "");
   if (shown.every(({ type }) => type === "text")) return shown.map(({ text }) => text).join("");
   return toJson(shown.map(({ type, text, toolCallId, toolName, input, result, mediaType }) => ({
     type,
@@ -118,7 +133,7 @@ export const beginCall = (
   const startAt = Date.now();
   const content: Part[] = [];
   const facts: Record<string, unknown> = {};
-  let model = modelId, usage: unknown, problem: unknown, isEnded = false;
+  let model = modelId, finish: Finish = {}, problem: unknown, isEnded = false;
   tracePrompt(trace, tag);
 
   const add = (part: Part): void => {
@@ -134,7 +149,7 @@ export const beginCall = (
       model = part.modelId as string ?? model;
       facts.response_id = id ?? facts.response_id;
     } else if (type === "finish") {
-      ({ usage } = part);
+      finish = part as Finish;
       const reason = part.finishReason;
       facts.finish_reason = (Object(reason) as { unified?: string }).unified ?? reason;
     } else if (type === "error") problem ??= part.error ?? "error";
@@ -151,7 +166,7 @@ export const beginCall = (
         const isShown = recordInputs !== false && recordOutputs !== false;
         facts.error = isShown ? textOf(problem) : nameOf(problem);
       }
-      const tokens = usageOf(usage);
+      const tokens = usageOf(finish);
       const item = {
         deployId: tag.deployId,
         idempotencyKey: newUuid(startAt),
@@ -176,17 +191,18 @@ export const beginCall = (
     }
   };
 
-  const close = (): void => {
+  const end = (isStream = false): void => {
+    if (isStream && isCutOff(finish)) facts.finish_reason = "interrupted";
     const isCut = /^(error|interrupted)$/.test(String(facts.finish_reason));
     record(isAbort(problem) ? aborted : problem !== undefined || isCut ? failed : finished);
   };
   const fail = (error: unknown): void => {
     problem ??= error ?? "error";
-    close();
+    end();
   };
   return {
     add,
-    end: close,
+    end,
     fail,
     abort(reason) {
       if (nameOf(reason) === "TimeoutError") fail(reason);
@@ -197,10 +213,10 @@ export const beginCall = (
 };
 
 /** Adds what a model gave at once. */
-const addResult = (call: OpenCall, { content, finishReason, usage, response }: Result): void => {
+const addResult = (call: OpenCall, { content, response, ...finish }: Result): void => {
   if (Array.isArray(content)) content.forEach(call.add);
   call.add({ ...Object(response) as object, type: "response-metadata" });
-  call.add({ type: "finish", finishReason, usage });
+  call.add({ ...finish, type: "finish" });
 };
 
 /** The same stream. What is read of it is added to the call, which ends with it. */
@@ -211,7 +227,7 @@ const watch = (stream: ReadableStream<Part>, call: OpenCall): ReadableStream<Par
       try {
         const { done, value } = await reader.read();
         if (done) {
-          call.end();
+          call.end(true);
           controller.close();
         } else {
           call.add(value);

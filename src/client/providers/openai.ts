@@ -3,16 +3,23 @@ import { joinTexts, recordBy } from "./record.ts";
 import type { Read, RecordResponse } from "./record.ts";
 
 type ToolCall = { index?: number; id?: string; function?: { name?: string; arguments?: string } };
-type ChatMessage = { content?: string | null; refusal?: string | null; tool_calls?: ToolCall[] };
-type Choice = { index?: number; message: ChatMessage; delta?: ChatMessage; finish_reason?: string | null };
+type ChatMessage = { content?: string | { text?: string }[] | null; refusal?: string | null; tool_calls?: ToolCall[] };
+type Choice = {
+  index?: number;
+  message: ChatMessage;
+  delta?: ChatMessage;
+  finish_reason?: string | null;
+  error?: { message?: string };
+};
 type Item = {
   type: string;
   arguments?: string;
   content?: { type: string; text?: string; refusal?: string }[];
+  result?: string;
 };
 
 type Shared = { id: string; model: string; usage: object | null };
-type Completion = Shared & { choices: Choice[] };
+type Completion = Shared & { choices: Choice[]; x_groq: { usage?: object } };
 type Response = Shared & {
   status: string;
   output: Item[];
@@ -31,14 +38,21 @@ type Event = {
   message?: string;
 };
 
+/** The text of a message. Mistral gives parts of it where there is reasoning too, which is left out. */
+const textOf = (content: ChatMessage["content"]) =>
+  Array.isArray(content) ? content.map(({ text }) => text).join("") : content;
+
 const addChoice = (choices: Choice[], { index = 0, delta = {}, finish_reason }: Choice): void => {
   const choice = choices[index] ??= { message: {} }, { message } = choice;
   choice.finish_reason = finish_reason ?? choice.finish_reason ?? null;
   for (const name of ["content", "refusal"] as const) {
-    if (delta[name]) message[name] = (message[name] ?? "") + delta[name];
+    if (delta[name]) message[name] = `${message[name] ?? ""}${textOf(delta[name])}`;
   }
-  for (const { index: at = 0, ...part } of delta.tool_calls ?? []) {
-    const call = (message.tool_calls ??= [])[at] ??= { ...part, function: { arguments: "" } };
+  for (const { index, ...part } of delta.tool_calls ?? []) {
+    const calls = message.tool_calls ??= [];
+    let call = calls[index ?? calls.length - 1];
+    // Some servers leave out the index, or give all calls the same.
+    if (!call || part.id && part.id !== call.id) calls.push(call = { ...part, function: { arguments: "" } });
     const { name, arguments: written = "" } = part.function ?? {};
     Object.assign(call.function!, name && { name }, { arguments: call.function!.arguments + written });
   }
@@ -61,23 +75,31 @@ const addEvent = (whole: Partial<Response>, event: Event): void => {
   }
 };
 
-const readCompletion = ({ id, model, usage, choices = [] }: Partial<Completion>): Read => ({
-  id,
-  model,
-  usage,
-  output: choices.length > 1
-    ? choices.map(({ message }) => message)
-    : choices[0]?.message.tool_calls
-    ? choices[0].message
-    : choices[0]?.message.content ?? choices[0]?.message.refusal ?? "",
-  reason: choices[0]?.finish_reason,
-});
+const readCompletion = ({ id, model, usage, choices = [] }: Partial<Completion>): Read => {
+  const [{ message, finish_reason: reason, error } = { message: {} }] = choices as [Choice?];
+  return {
+    id,
+    model,
+    usage,
+    output: choices.length > 1
+      ? choices.map(({ message }) => message)
+      // Some servers give every message a list of calls.
+      : message.tool_calls?.length
+      ? message
+      : textOf(message.content) ?? message.refusal ?? "",
+    reason,
+    // OpenRouter's word for an answer that the model has not finished.
+    error: reason === "error" ? `Error: ${error?.message}` : undefined,
+  };
+};
 
 const endings = ["completed", "failed", "incomplete", "cancelled"];
 
 const readResponse = (whole: Partial<Response>): Read => {
   const { id, model, usage, output = [], status, error, incomplete_details: incomplete } = whole;
-  const shown = output.filter((item) => item && item.type !== "reasoning");
+  const shown = output.filter((item) => item && item.type !== "reasoning")
+    // An image would make the record too large.
+    .map((item) => item.type === "image_generation_call" ? { ...item, result: undefined } : item);
   return {
     id,
     model,
@@ -102,7 +124,7 @@ const readResponse = (whole: Partial<Response>): Read => {
  */
 export const recordOpenAI: RecordResponse = recordBy<Completion & Response>({
   add(whole, part) {
-    const { choices, usage, id, model } = part as Partial<Completion>;
+    const { choices, id, model, x_groq, usage = x_groq?.usage } = part as Partial<Completion>;
     if (!choices) return addEvent(whole, part as Event);
     const collected = whole.choices ??= [];
     Object.assign(whole, { id, model }, usage && { usage });
