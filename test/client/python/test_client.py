@@ -78,6 +78,7 @@ class ClientTest(unittest.TestCase):
         prompt = self.stage().ask(deploy_id)
         self.assertEqual((prompt.title, prompt.description), ("Support assistant", "Answers customers"))
         self.assertEqual((prompt.deploy_id, prompt.version, prompt.source), ("dep_1", 1, "server"))
+        self.assertEqual(prompt.reference, deploy_id)
         self.assertEqual(prompt.llm_config, {"model": "gpt-4o-mini"})
         prompt.messages[0]["content"] = "changed"
         prompt.llm_config["model"] = "changed"
@@ -92,6 +93,7 @@ class ClientTest(unittest.TestCase):
         self.service.is_away = True
         prompt = stage.ask(deploy_id, fallback={**fallback, "llmConfig": {"model": "m"}, "version": 7})
         self.assertEqual((prompt.source, prompt.version, prompt.deploy_id), ("fallback", 7, deploy_id))
+        self.assertEqual(prompt.reference, deploy_id)
         self.assertEqual((prompt.title, prompt.llm_config), ("", {"model": "m"}))
 
     def test_values_are_written_as_json_writes_them(self) -> None:
@@ -154,6 +156,16 @@ class ClientTest(unittest.TestCase):
         }])
         self.assertRegex(key, r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
         self.assertEqual(call.record, "diag_order-4711")
+
+    def test_a_call_may_name_the_model_that_it_used(self) -> None:
+        stage = self.stage()
+        prompt = stage.ask(deploy_id)
+        prompt.call().done(status=1, output="Hello", model="gpt-5", provider="openai")
+        prompt.call().done(status=1, output="Hello")
+        stage.clock.pass_(1_000)
+        named, plain = self.service.records
+        self.assertEqual((named["model"], named["provider"]), ("gpt-5", "openai"))
+        self.assertFalse({"model", "provider"} & set(plain))
 
     def test_what_is_no_json_is_recorded_as_json(self) -> None:
         class Model:

@@ -126,7 +126,8 @@ class Processes(unittest.TestCase):
         self.assertLess(self.run_code(code, PROMPTLEDGER_URL="http://127.0.0.1:9"), 4)
         self.server.is_silent = True
         code = "import logging\nlogging.disable()\nledger = Client()\nledger.record(record('1'))"
-        self.assertLess(self.run_code(code), 5.5)
+        # 5 s, and what a busy machine takes to start Python.
+        self.assertLess(self.run_code(code), 9)
 
     def test_a_process_that_exits_on_a_signal_sends_what_it_has_recorded(self) -> None:
         ended = self.server.run(preamble + """

@@ -12,6 +12,7 @@ import select
 import socket
 import threading
 import time
+from functools import partial
 from typing import Callable, Dict, Mapping, Optional
 from urllib.parse import urlsplit
 
@@ -125,9 +126,10 @@ class HttpTransport:
             connection.timeout = left
             if connection.sock is None:
                 connection.connect()
-            sock: socket.socket = connection.sock
+            sock = connection.sock
+            assert sock is not None
             sock.settimeout(left)
-            request.on_abandon(lambda: _shut(sock))
+            request.on_abandon(partial(_shut, sock))
             try:
                 path = request.url[len(self._start) :]
                 connection.request(request.method, path, request.body, request.headers)

@@ -49,6 +49,7 @@ class Content(NamedTuple):
     """What a prompt says, wherever it comes from. It is never changed."""
 
     deploy_id: str
+    reference: str
     version: int
     title: str
     description: str
@@ -96,12 +97,14 @@ class ModelCall:
         input: object = None,
         output: object = None,
         usage: object = None,
+        model: Optional[str] = None,
+        provider: Optional[str] = None,
         additional_properties: Optional[Mapping[str, Any]] = None,
     ) -> None:
         """Queues the record of the call, with its version, start and latency. Only the first time counts. Never raises.
 
         `status` is an integer whose meaning you define. What is not a text, such as messages, is recorded as JSON. `usage` is
-        what the model's provider reports."""
+        what the model's provider reports. Without `model` and `provider`, those of the prompt's `llm_config` count."""
         with self._lock:
             if self._is_done:
                 return
@@ -122,9 +125,8 @@ class ModelCall:
                 "endAt": end,
                 "additional_properties": {**additional, **(additional_properties or {})},
             }
-            if self._content.version:
-                record["promptVersion"] = self._content.version
-            return record
+            members = {"model": model, "provider": provider, "promptVersion": self._content.version or None}
+            return {**record, **{name: value for name, value in members.items() if value is not None}}
 
         self._calls.queue_record(make, self._target)
 
@@ -165,6 +167,11 @@ class Prompt:
     def deploy_id(self) -> str:
         """The id of the deployment; of a fallback, what was asked for."""
         return self._content.deploy_id
+
+    @property
+    def reference(self) -> str:
+        """What was asked for: the reference of the deployment, or its id."""
+        return self._content.reference
 
     @property
     def version(self) -> int:

@@ -55,6 +55,7 @@ class Prompts:
             return None
         content = Content(
             deploy_id,
+            deploy_id,
             fallback.get("version") or 0,
             fallback.get("title") or "",
             fallback.get("description") or "",
@@ -67,6 +68,7 @@ class Prompts:
         deploy = served["deploy"]
         content = Content(
             deploy["id"],
+            asked,
             deploy["currentVersion"],
             served.get("title") or "",
             served.get("description") or "",

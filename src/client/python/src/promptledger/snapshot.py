@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from .errors import to_client_error
 from .events import ErrorEvent, Events
@@ -112,7 +112,7 @@ class Snapshot:
                 # A name that neither the service has ever known nor a bundle leaves no trace.
                 if (known is None or known["at"] <= change["at"]) and (known is not None or "prompt" in change):
                     entries[name] = change
-            newest = sorted(entries.items(), key=lambda item: -item[1]["at"])
+            newest = sorted(entries.items(), key=_time_of, reverse=True)
             # A bundle stays whole.
             kept: List[Any] = [item for nth, item in enumerate(newest) if not item[1]["at"] or nth < MAX_PROMPTS]
             self._entries = dict(kept)
@@ -127,6 +127,11 @@ class Snapshot:
             if self._saving is not None:
                 await self._saving
             await self._save()
+
+
+def _time_of(item: Tuple[str, Entry]) -> float:
+    at: float = item[1]["at"]
+    return at
 
 
 class FileStore:
