@@ -215,6 +215,25 @@ assert totals == (sum(made), 0, 0), (totals, made)
         children = [name for name in self.server.records if name.startswith("child-")]
         self.assertEqual((len(children), max(self.server.records.values())), (30, 1))
 
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    def test_a_process_of_celery_sends_what_it_has_recorded(self) -> None:
+        self.run_code("""
+import types
+class Signal:
+    def connect(self, receiver, weak): self.receiver = receiver
+signals = sys.modules["celery.signals"] = types.ModuleType("celery.signals")
+signals.worker_process_shutdown = Signal()
+ledger = Client()
+ledger.prompt(reference)
+pid = os.fork()
+if pid == 0:
+    ledger.record(record("1"))
+    signals.worker_process_shutdown.receiver(signal=signals.worker_process_shutdown, sender=None, pid=1, exitcode=0)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+""")
+        self.assertEqual(self.server.records, {"1": 1})
+
     @unittest.skipUnless(is_full, "it runs in full alone")
     def test_a_process_of_multiprocessing_sends_what_it_has_recorded(self) -> None:
         program = preamble + """

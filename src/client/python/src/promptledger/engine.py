@@ -185,7 +185,8 @@ class Engine:
         done.wait(FLUSH_TIME / 1_000 + 1)
 
     def _know_exit(self) -> None:
-        """A child of multiprocessing ends without the functions of atexit, and forgets what was registered before it began."""
+        """Children of multiprocessing and of Celery end without the functions of atexit. Those of multiprocessing forget what was
+        registered before they began."""
         if not self._is_known_to_exit:
             self._is_known_to_exit = True
             processes = sys.modules.get("multiprocessing.process")
@@ -193,6 +194,9 @@ class Engine:
                 from multiprocessing.util import Finalize
 
                 Finalize(None, _finish_all, exitpriority=0)
+            celery = sys.modules.get("celery.signals")
+            if celery is not None:
+                celery.worker_process_shutdown.connect(_finish_all, weak=False)
 
     def reset(self) -> None:
         """Goes on in a forked process: with the prompts that are cached, and without what is queued, which the other one sends."""
@@ -220,7 +224,7 @@ def _all_engines() -> List[Engine]:
     return [engine for engine in (known() for known in list(_engines.values())) if engine is not None]
 
 
-def _finish_all() -> None:
+def _finish_all(**_: object) -> None:
     for engine in _all_engines():
         engine.finish()
 
