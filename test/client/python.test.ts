@@ -23,13 +23,17 @@ async function run(program: string, args: string[], settings: Settings = {}, cwd
   return stdout + stderr;
 }
 
-/** Finds a Python that can do something, or says why there is none. With REQUIRE_PYTHON that is an error. */
-async function findPython(what: string, script: string): Promise<string | undefined> {
+/** Finds a Python that can do something, or says why there is none. Where it is required, that is an error. */
+async function findPython(
+  what: string,
+  script: string,
+  isRequired = process.env.REQUIRE_PYTHON !== undefined,
+): Promise<string | undefined> {
   for (const python of ["python3", "/usr/bin/python3"]) {
     if (await run(python, ["-c", script]).then(() => true, () => false)) return python;
   }
   const missing = `${what}: no python3 that passes: ${script}`;
-  if (process.env.REQUIRE_PYTHON) throw new Error(missing);
+  if (isRequired) throw new Error(missing);
   console.log(`skipped: ${missing}`);
   return undefined;
 }
@@ -38,12 +42,15 @@ const python = await findPython("the client for Python", "import sys; assert sys
 
 if (python !== undefined) {
   const files = (await readdir(tests)).filter((name) => /^test_.*\.py$/.test(name)).sort();
+  // The packages of a distribution are those of its own Python.
+  const framed = isFull ? await findPython("Python's frameworks", "import gunicorn, celery, uvicorn", false) : undefined;
   for (const file of files) {
-    // A day of processes takes its time.
-    const add = file === "test_day.py" ? test.full : test;
+    // A day of processes takes its time, and so do frameworks.
+    const add = ["test_day.py", "test_frameworks.py"].includes(file) ? test.full : test;
+    const user = file === "test_frameworks.py" && framed || python;
     add(`passes ${file}`, async () => {
       const settings = { SEED: String(seed), PROMPTLEDGER_COMMAND: JSON.stringify(commandOf.Node("src/cli.ts")) };
-      const said = await run(python, ["-m", "unittest", file.replace(/\.py$/, "")], settings);
+      const said = await run(user, ["-m", "unittest", file.replace(/\.py$/, "")], settings);
       assert.match(said, /^Ran [1-9]\d* tests? in /m);
       const [context] = /^SEED=.*$/m.exec(said) ?? [];
       if (context !== undefined && process.env.VERBOSE !== undefined) console.log(context);

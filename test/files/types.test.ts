@@ -2,6 +2,7 @@
 // Runs on Node alone.
 import { execFile } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
@@ -362,6 +363,36 @@ if (currentRuntime === "Node") {
     const app = `import type { Prompts } from "./prompts.ts";\n${configs.join("")}`;
     assert.is(await compile({ "prompts.ts": toTypeScript(anyPrompts), "app.ts": app }), "");
   });
+
+  let mypy: string | undefined;
+  for (const each of isFull ? ["python3", "/usr/bin/python3"] : []) {
+    if (await run(each, ["-m", "mypy", "--version"]).then(() => true, () => false)) mypy ??= each;
+  }
+  if (isFull && mypy === undefined) console.log("skipped: Python's types: mypy is not installed");
+  if (mypy !== undefined) {
+    test("mypy takes the module, the client and what is right, and finds each mistake", async () => {
+      const app = [
+        "from promptledger import Client",
+        "from prompts import DeclaredProduction, PROMPTS, Reference, SupportAssistantProduction",
+        "ledger = Client(prompts=PROMPTS)",
+        'reference: Reference = "support/assistant@production"',
+        'values: SupportAssistantProduction = {"shop": "Acme", "question": "Where?"}',
+        'ledger.prompt(reference).fill(values, {"history": [{"role": "user", "content": "Hi"}]})',
+        'wrong: Reference = "support/assistant@other"',
+        'values = {"shp": "Acme"}',
+        'declared: DeclaredProduction = {"count": "many"}',
+        'ledger.prompt(reference).call().done(status="ok")',
+      ];
+      await writeFile(`${folder.path}/prompts.py`, toPython([assistant, plain, mixed, declared]));
+      await writeFile(`${folder.path}/app.py`, `${app.join("\n")}\n`);
+      const env = { ...process.env, MYPYPATH: pathOf("src/client/python/src") };
+      const options = { cwd: folder.path, env };
+      const args = ["-m", "mypy", "--strict", "--no-error-summary", "app.py"];
+      const { stdout } = await run(mypy, args, options).catch((error) => error as { stdout: string });
+      const lines = Array.from(stdout.matchAll(/^(\S+):(\d+): error/gm), ([, file, line]) => `${file}:${line}`);
+      assert.equal([...new Set(lines)], ["app.py:7", "app.py:8", "app.py:9", "app.py:10"], stdout);
+    });
+  }
 
   const python = await run("python3", ["--version"]).then(() => "python3", () => undefined);
   if (python !== undefined) {

@@ -14,8 +14,9 @@ from .errors import (
     UnavailableError,
 )
 from .events import ChangeEvent, DropEvent, ErrorEvent, RecoverEvent, StaleEvent
-from .options import SnapshotStore
-from .prompt import ModelCall, Prompt
+from .fill import Message, MessageLists, Values
+from .options import Mask, PromptDefaults, Record, SnapshotStore
+from .prompt import Fallback, ModelCall, Prompt, PromptSource
 from .queues import Totals
 from .version import version as __version__
 
@@ -26,13 +27,20 @@ __all__ = [
     "Client",
     "DropEvent",
     "ErrorEvent",
+    "Fallback",
     "InvalidRequestError",
+    "Mask",
+    "Message",
+    "MessageLists",
     "MissingVariables",
     "ModelCall",
     "NotFoundError",
     "Prompt",
+    "PromptDefaults",
     "PromptLedgerError",
+    "PromptSource",
     "QuotaExceededError",
+    "Record",
     "RecoverEvent",
     "Request",
     "Response",
@@ -42,5 +50,6 @@ __all__ = [
     "Totals",
     "Transport",
     "UnavailableError",
+    "Values",
     "__version__",
 ]

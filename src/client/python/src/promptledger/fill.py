@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .errors import MissingVariables, invalid_argument
 
 #: A message of a prompt: a role, a content, and further members.
 Message = Dict[str, Any]
-Value = Union[str, int, float, bool]
-#: Values of variables by their names. One that is None counts as missing.
-Values = Mapping[str, Optional[Value]]
+#: Values of variables by their names: texts, numbers and booleans. One that is None counts as missing. To type checkers, a
+#: `TypedDict` of `promptledger types` is a mapping to objects.
+Values = Mapping[str, object]
 #: Messages to put in the place of a message whose content is one variable and nothing else, by the variable's name.
 MessageLists = Mapping[str, Sequence[Mapping[str, Any]]]
 

@@ -6,7 +6,7 @@ import threading
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, Union
 
 from .fill import Message, MessageLists, Values, copy_json, fill_messages
 from .options import Record
@@ -16,6 +16,10 @@ from .transport import member
 #: What an application has of its own, for when there is nothing else: `{"messages": […]}`, and if it likes `llmConfig`, `title`,
 #: `description` and `version`, as the service serves them.
 Fallback = Mapping[str, Any]
+
+
+#: Where a prompt comes from.
+PromptSource = Literal["server", "cache", "stale", "snapshot", "fallback"]
 
 
 @dataclass
@@ -157,8 +161,7 @@ class ModelCall:
 class Prompt:
     """The active prompt of a deployment. What its properties give is a copy: changes reach nobody else."""
 
-    #: Where it comes from: `server`, `cache`, `stale`, `snapshot` or `fallback`.
-    source: str
+    source: PromptSource
     _content: Content = field(repr=False)
     _calls: Calls = field(repr=False)
     _defaults: Optional[Mapping[str, Any]] = field(repr=False, default=None)

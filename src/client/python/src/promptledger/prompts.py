@@ -11,7 +11,7 @@ from .events import ChangeEvent, Events, StaleEvent
 from .limits import MAX_BACK_OFF, MAX_PROMPTS
 from .loop import Loop, Promise
 from .options import Options
-from .prompt import Calls, Content, Fallback, Prompt, is_prompt
+from .prompt import Calls, Content, Fallback, Prompt, PromptSource, is_prompt
 from .snapshot import Snapshot
 from .transport import Reply, Sender, pause_after
 from .watch import Live, Watch
@@ -64,7 +64,7 @@ class Prompts:
         )
         return self._create(deploy_id, content, "fallback")
 
-    def prompt_of(self, asked: str, served: Mapping[str, Any], source: str) -> Prompt:
+    def prompt_of(self, asked: str, served: Mapping[str, Any], source: PromptSource) -> Prompt:
         deploy = served["deploy"]
         content = Content(
             deploy["id"],
@@ -77,7 +77,7 @@ class Prompts:
         )
         return self._create(asked, content, source)
 
-    def _create(self, asked: str, content: Content, source: str) -> Prompt:
+    def _create(self, asked: str, content: Content, source: PromptSource) -> Prompt:
         defaults = self.options.prompts.get(asked)
         return Prompt(source, content, self._calls, defaults.get("optional") if defaults else None)
 
