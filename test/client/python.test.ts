@@ -43,7 +43,9 @@ const python = await findPython("the client for Python", "import sys; assert sys
 if (python !== undefined) {
   const files = (await readdir(tests)).filter((name) => /^test_.*\.py$/.test(name)).sort();
   // The packages of a distribution are those of its own Python.
-  const framed = isFull ? await findPython("Python's frameworks", "import gunicorn, celery, uvicorn", false) : undefined;
+  const framed = isFull
+    ? await findPython("Python's frameworks", "import gunicorn, celery, uvicorn", false)
+    : undefined;
   for (const file of files) {
     // A day of processes takes its time, and so do frameworks.
     const add = ["test_day.py", "test_frameworks.py"].includes(file) ? test.full : test;
