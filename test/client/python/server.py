@@ -82,7 +82,10 @@ class Server:
             "id": "prompt_1",
             "title": "Support assistant",
             "description": "",
-            "messages": [{"role": "system", "content": "You answer customers of {{shop}}."}],
+            "messages": [
+                {"role": "system", "content": "You answer customers of {{shop}}."},
+                {"role": "user", "content": "{{question}}"},
+            ],
             "deploy": {"id": "dep_1", "name": "production", "currentVersion": 1, "isActive": True},
             "workspace": {"id": "ws_1", "name": "My team"},
             "llmConfig": {"model": "gpt-4o-mini"},

@@ -157,7 +157,7 @@ with tempfile.TemporaryDirectory() as folder:
     ledger = Client(snapshot=folder + "/prompts.json")
     prompt = ledger.prompt(reference)
     call = prompt.call()
-    call.done(status=1, input=prompt.fill({"shop": "Acme"}), output="x")
+    call.done(status=1, input=prompt.fill({"shop": "Acme", "question": "Where?"}), output="x")
     call.feedback(name="thumb", value=True)
     call.feedback_token(names=["thumb"], expires=timedelta(hours=1))
     ledger.submit(record("1"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import sys
@@ -33,7 +34,7 @@ class FakeHttpx:
 
 class Documents(unittest.TestCase):
     def test_examples(self) -> None:
-        if "httpx" not in sys.modules:
+        if importlib.util.find_spec("httpx") is None:
             module = types.ModuleType("httpx")
             module.Client = FakeHttpx.Client  # type: ignore[attr-defined]
             sys.modules["httpx"] = module

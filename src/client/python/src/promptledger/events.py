@@ -93,7 +93,7 @@ class Events:
         if not listeners and isinstance(event, (ErrorEvent, DropEvent)) and not self._has_warned:
             self._has_warned = True
             message = str(event.error)
-            self._loop.outside(lambda: logger.warning("%s", message))
+            self._loop.outside(lambda: logger.warning("promptledger: %s", message))
         for listener in list(listeners or ()):
             self._loop.outside(_guarded(listener, event))
 
