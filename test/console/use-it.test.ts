@@ -35,13 +35,14 @@ const has = (program: string) => run(program, ["--version"]).then(() => true, ()
 /** Runs a program as somebody who pasted it. */
 const runners: Record<string, (program: string) => Promise<unknown>> = {
   curl: (program) => run("sh", ["-ec", program.replaceAll("curl ", "curl --fail --silent --show-error ")]),
-  Python: (program) => run("python3", ["-c", program]),
+  Python: (program) => run("python3", ["-c", program], { env: { ...process.env, PYTHONPATH: pythonClient } }),
   TypeScript: (program) => {
     const text = program.replace('"promptledger/client"', JSON.stringify(clientUrl));
     return run(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", text]);
   },
 };
 const clientUrl = pathToFileURL(pathOf("src/client/index.ts")).href;
+const pythonClient = pathOf("src/client/python/src");
 
 /** The world's service on a port of its own, and the page that answers the creation of a key there. */
 async function listen(world: World) {
@@ -113,7 +114,7 @@ test("a deployment shows its programs, the first one at once after it was create
   const { curl, TypeScript, Python } = programsIn(await visitor.see(path));
   assert.match(curl!, "deployId=greeting@production' \\\n  -H 'Authorization: Bearer YOUR_API_KEY'");
   assert.match(TypeScript!, 'prompt.fill({ "name": "…" });');
-  assert.match(Python!, 'values = { "name": "…" }');
+  assert.match(Python!, 'prompt.fill({ "name": "…" })');
   assert.not.match(await visitor.see(path), openIn);
   assert.match(await visitor.see(`${path}?done=created`), openIn);
   await world.close();

@@ -119,42 +119,29 @@ call.done({ status: 1, input: messages, output });
 }
 
 function writePython({ reference, variables, apiKey, url }: Given, { readOnly, submitOnly }: Permissions): string {
+  const deployment = JSON.stringify(reference);
   const start = `\
-import json, re, time
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from promptledger import Client  # python3 -m pip install ./src/client/python
 
-def send(path, record=None):
-    query = urlencode({"deployId": ${JSON.stringify(reference)}})
-    headers = {"Authorization": "Bearer ${apiKey}", "Content-Type": "application/json"}
-    data = None if record is None else json.dumps(record).encode()
-    with urlopen(Request(f"${url}/v1/{path}?{query}", data, headers), timeout=20) as response:
-        return json.load(response)
-
+ledger = Client(url=${JSON.stringify(url)}, api_key="${apiKey}")
 `;
   const submit = `\
-send("diagnosis", {"sessionId": "session-1", "status": 1, "content": {"input": "…", "output": "…"}})
-`;
-  const read = `\
-def fill(content):
-    if not isinstance(content, str):
-        return content
-    return re.sub(r"{{\\s*([\\w.$-]+)\\s*}}", lambda found: values.get(found[1], found[0]), content)
-
-prompt = send("prompts")
-values = ${valuesOf(variables)}
-messages = [{**each, "content": fill(each["content"])} for each in prompt["messages"]]
-`;
-  const record = `
-started = time.time()
-output = "…"  # of your model, from messages and prompt["llmConfig"]
-send("diagnosis", {
+ledger.submit({
+    "deployId": ${deployment},
     "sessionId": "session-1",
     "status": 1,
-    "content": {"input": json.dumps(messages), "output": output},
-    "promptVersion": prompt["deploy"]["currentVersion"],
-    "latency": 1000 * (time.time() - started),
+    "content": {"input": "…", "output": "…"},
 })
 `;
-  return start + (submitOnly ? submit : read + (readOnly ? "" : record));
+  const read = `\
+prompt = ledger.prompt(${deployment})
+messages = prompt.fill(${valuesOf(variables)})
+`;
+  const record = `
+call = prompt.call(session_id="session-1")
+output = "…"  # of your model, from messages and prompt.llm_config
+call.done(status=1, input=messages, output=output)
+`;
+  const end = "\nledger.close()  # when the process ends\n";
+  return start + (submitOnly ? submit : read + (readOnly ? "" : record)) + end;
 }
