@@ -365,6 +365,15 @@ class ClientTest(unittest.TestCase):
 
         self.assertEqual(depth(stage.ask(deploy_id)), depth(again))
 
+    def test_a_quota_that_makes_no_sense_is_used_up_all_the_same(self) -> None:
+        for reset in ("1e300", "-1", "nan", "soon"):
+            for details in (None, {"limit": "many", "used": -1e300}):
+                headers = {"X-RateLimit-Limit": "1e300", "X-RateLimit-Reset": reset}
+                refusal = {"error": "Rate limit exceeded", "code": "quota_exhausted", "details": details}
+                error = Stage(lambda _: answer(429, refusal, headers)).ask(deploy_id)  # noqa: B023
+                self.assertIsInstance(error, QuotaExceededError)
+                self.assertIsInstance(error.reset_at, datetime.datetime)
+
     def test_losses_that_nobody_listens_for_are_logged_once(self) -> None:
         service = Service()
         service.is_away = True

@@ -26,7 +26,7 @@ faster = float(os.environ.get("FASTER") or (4 if is_full else 20))
 kinds = ["threads", "asyncio", "fork"] * 3 + ["threads"] if is_full else ["threads", "asyncio", "fork"]
 look_every = 16.5 / faster
 #: What the client warns of where nobody listens.
-expected = ("Cannot reach ", "Unexpected response ", "No response ", "Deploy not found ")
+expected = tuple(f"promptledger: {text} " for text in ("Cannot reach", "Unexpected response", "No response", "Deploy not found"))
 patience = 1.0  # s that a promotion and a read may take on a busy machine
 
 

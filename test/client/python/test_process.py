@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any, List
 from server import Server, reference
 from stage import is_full
 from promptledger import AsyncClient, Client, Request, Response
+from promptledger.connection import HttpTransport
 
 preamble = f"""
 import os, sys, threading, time, warnings
@@ -57,6 +59,23 @@ class Processes(unittest.TestCase):
             client.submit({"deployId": reference, "sessionId": str(number), "status": 1, "content": {"output": ""}})
             time.sleep(0.01)
         self.assertEqual(list(self.server.records.values()), [1] * 5)
+
+    def test_what_follows_an_informational_response_is_not_taken_for_another(self) -> None:
+        def answer(connection: socket.socket) -> None:
+            with connection:
+                # The first request gets what belongs to it once another one has come.
+                for text in (b"103 Early Hints\r\n\r\n", b"200 OK\r\nContent-Length: 2\r\n\r\n{}"):
+                    if connection.recv(65_536):
+                        connection.sendall(b"HTTP/1.1 " + text)
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            transport = HttpTransport("http://127.0.0.1:%d" % listener.getsockname()[1])
+            statuses = []
+            for _ in range(2):
+                thread = threading.Thread(target=lambda: answer(listener.accept()[0]), daemon=True)
+                thread.start()
+                statuses.append(transport(Request("GET", "http://127.0.0.1:%d/" % listener.getsockname()[1], {}, None, 5)).status)
+        self.assertEqual(statuses, [103, 103])
 
     def test_threads_share_one_read_and_each_record_is_stored_once(self) -> None:
         client = self.connect()

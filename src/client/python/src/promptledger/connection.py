@@ -141,7 +141,8 @@ class HttpTransport:
             body = response.read(MAX_RESPONSE_BYTES + 1)
             if len(body) > MAX_RESPONSE_BYTES:
                 body = b""
-            elif response.isclosed() and not response.will_close:
+            elif response.status >= 200 and response.isclosed() and not response.will_close:
+                # After an informational response comes another, which would be taken for that of the next request.
                 keeps = True
             return Response(response.status, dict(response.headers.items()), body)
         finally:

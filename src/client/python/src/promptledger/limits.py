@@ -19,6 +19,8 @@ ASIDE_FOR = 300_000
 IDLE_TIME = 3_000
 #: The application is idle this long after its last call of the client.
 ACTIVE_TIME = 4_000
+#: The last second that `datetime` can tell, in Unix seconds.
+LATEST_TIME = 253_402_300_799
 #: The size of a response. Prompts are at most as large.
 MAX_RESPONSE_BYTES = 8_388_608
 

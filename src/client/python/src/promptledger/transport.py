@@ -42,6 +42,7 @@ from .limits import (
     ACTIVE_TIME,
     FIRST_BACK_OFF,
     IDLE_TIME,
+    LATEST_TIME,
     LONGEST_RETRY_AFTER,
     LONGEST_WAIT,
     REFUSED_FOR,
@@ -151,7 +152,8 @@ class Sender:
                     raise closed() from None
                 if isinstance(error, (TimeoutError, socket.timeout)):
                     raise too_slow(timeout) from error
-                said = str(error) or type(error).__name__
+                # A status line that is none is quoted as a whole.
+                said = str(error)[:200] or type(error).__name__
                 raise unavailable("unreachable", f"Cannot reach {self._url}: {said}", error) from error
         finally:
             self._open.discard(request)
@@ -192,15 +194,13 @@ class Sender:
         if isinstance(found, QuotaExceededError):
             # A result of a batch has no details, but the batch has the headers.
             def fact(name: str) -> int:
-                value = member(details, name)
-                if isinstance(value, (int, float)):
-                    return int(value)
                 header = {"limit": "limit", "used": "used", "resetTime": "reset"}[name]
-                return int(_number(headers.get(f"x-ratelimit-{header}")))
+                value = member(details, name)
+                return int(_number(headers.get(f"x-ratelimit-{header}") if value is None else str(value)))
 
             url = member(details, "upgradeUrl")
             found.limit, found.used = fact("limit"), fact("used")
-            found.reset_at = datetime.fromtimestamp(fact("resetTime"), timezone.utc)
+            found.reset_at = datetime.fromtimestamp(max(0, min(fact("resetTime"), LATEST_TIME)), timezone.utc)
             found.upgrade_url = url if isinstance(url, str) else None
         return found
 
