@@ -471,7 +471,7 @@ if (currentRuntime === "Node") {
     assert.equal(names.filter((name) => !name.endsWith(".json")).sort(), entries.map(([name]) => name).sort());
   });
 
-  test.full("the client is a package of its own, in one file for each entry, that needs no other", async () => {
+  test.full("the client is a package of its own, in one file for each entry and what it loads later, that needs no other", async () => {
     const { packages } = JSON.parse(await readFile(`${page}/node_modules/.package-lock.json`, "utf8"));
     assert.equal(Object.keys(packages), ["node_modules/promptledger-client"]);
     const own = `${page}/node_modules/promptledger-client`;
@@ -485,10 +485,14 @@ if (currentRuntime === "Node") {
       "package.json",
       "providers.js",
       "providers.js.map",
+      "snapshot.js",
+      "snapshot.js.map",
+      "token.js",
+      "token.js.map",
       "types",
     ]);
-    for (const file of ["ai-sdk.js", "index.js", "providers.js"]) {
-      assert.not.match(await readFile(`${own}/${file}`, "utf8"), /^import |"\.\//m);
+    for (const file of ["ai-sdk.js", "index.js", "providers.js", "snapshot.js", "token.js"]) {
+      assert.not.match(await readFile(`${own}/${file}`, "utf8"), /^import |from "\.\//m);
     }
     const manifest = JSON.parse(await readFile(`${own}/package.json`, "utf8"));
     const { version } = JSON.parse(await readFile(`${app}/node_modules/promptledger/package.json`, "utf8"));
@@ -577,7 +581,7 @@ if (currentRuntime === "Node") {
   });
 
   test.full("the source maps of the client have the sources", async () => {
-    for (const file of ["ai-sdk", "index", "providers"]) {
+    for (const file of ["ai-sdk", "index", "providers", "snapshot", "token"]) {
       const path = `${page}/node_modules/promptledger-client/${file}.js.map`;
       const { sources, sourcesContent } = JSON.parse(await readFile(path, "utf8"));
       assert.is(sourcesContent.length, sources.length);

@@ -1,10 +1,10 @@
 // The client: prompts, records, feedback, and what holds them together.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { invalidArgument, toClientError } from "./errors.ts";
+import { need, toClientError } from "./errors.ts";
 import { createEvents } from "./events.ts";
 import type { ClientEvents } from "./events.ts";
-import { makeToken } from "./feedback.ts";
 import type { GivenFeedback } from "./feedback.ts";
+import { openSnapshot } from "./kept.ts";
 import { flushTime } from "./limits.ts";
 import { readOptions } from "./options.ts";
 import type { ClientOptions } from "./options.ts";
@@ -17,7 +17,6 @@ import { maskRecord } from "./record.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResponse } from "./shapes.ts";
-import { createSnapshot, fileStore } from "./snapshot.ts";
 import { closed, createTransport } from "./transport.ts";
 
 /** What a client has done, and what it holds. */
@@ -77,11 +76,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   const [records, pieces] = [recordLane, feedbackLane].map((lane) =>
     createQueue(options, transport, events, runtime, lane)
   ) as [Queue, Queue];
-  const snapshot = createSnapshot(
-    typeof kept === "string" ? fileStore(kept) : kept,
-    `${url} ${apiKey?.slice(3, 9)} `,
-    events,
-  );
+  const snapshot = openSnapshot(kept, `${url} ${apiKey?.slice(3, 9)} `, events);
   let closing: Promise<Totals> | undefined;
 
   const enqueue = (queue: Queue, code: string, add: () => void): void => {
@@ -106,13 +101,19 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
         const { about, record, id = record } = target;
         const { name, value, author = "" } = given;
         // JSON would make it null, which withdraws.
-        if (value !== null && JSON.stringify(value) === "null") throw invalidArgument("value must be finite");
+        need(value === null || JSON.stringify(value) !== "null", "value must be finite");
         pieces.add({ ...given, record: id }, target, "", JSON.stringify([about, name, author]));
       }),
-    feedbackToken: (target, given) =>
-      makeToken(apiKey, target, given, runtime.now()).catch((error) => {
+    async feedbackToken(target, given) {
+      // The record's name and the time are those of the call.
+      const known = { ...target }, at = runtime.now();
+      try {
+        const { makeToken } = await import("./token.ts");
+        return await makeToken(need, apiKey, known, given, at);
+      } catch (error) {
         throw toClientError(error, "invalid_argument");
-      }),
+      }
+    },
   };
 
   const prompts = createPrompts(options, transport, snapshot, events, calls, runtime);
@@ -120,12 +121,10 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   const submit = async (record: DiagnosisItem): Promise<{ id: string }> => {
     try {
       const masked = maskRecord(record, mask, runtime.now());
-      if (!masked) throw invalidArgument("The mask left out the record");
-      const { deployId, idempotencyKey, ...body } = masked;
+      need(masked, "The mask left out the record");
+      const { deployId, idempotencyKey, ...body } = masked!;
       // A header would lose some characters, and fail with others as if the service were away.
-      if (!/^[ -~]{1,255}$/.test(idempotencyKey!)) {
-        throw invalidArgument("idempotencyKey must be 1 to 255 printable ASCII characters");
-      }
+      need(/^[ -~]{1,255}$/.test(idempotencyKey!), "idempotencyKey must be 1 to 255 printable ASCII characters");
       const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
       const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };
       const text = JSON.stringify(body);

@@ -112,9 +112,10 @@ export class MissingVariablesError extends PromptLedgerError {
 /** The code of a response that is not the service's own. */
 export const unexpected = "unexpected_response";
 
-/** An option or an argument that cannot be used. */
-export const invalidArgument = (message: string): PromptLedgerError =>
-  new PromptLedgerError("invalid_argument", message);
+/** Throws the error of an option or an argument, unless it can be used. */
+export const need = (isUsable: unknown, message: string): void => {
+  if (!isUsable) throw new PromptLedgerError("invalid_argument", message);
+};
 
 /** Any value that was thrown, as an error of the client. Most come of records. */
 export const toClientError = (cause: unknown, code = "invalid_record"): PromptLedgerError =>

@@ -1,6 +1,6 @@
 // Fills in the variables of a prompt's messages, by the same rules as the service.
 import { fillText, soleVariable } from "../common/template.ts";
-import { invalidArgument, MissingVariablesError } from "./errors.ts";
+import { MissingVariablesError, need } from "./errors.ts";
 import type { Message } from "./shapes.ts";
 
 /** Values of variables by their names. One that is undefined or null counts as missing. */
@@ -36,7 +36,7 @@ export const fillMessages = (
   const textOf = (name: string): string | undefined => {
     const value = own(values, name) ?? (missing === "empty" ? "" : undefined);
     // A careless value would put "[object Object]" before the model.
-    if (Object(value) === value) throw invalidArgument(`Variable ${name} must be a text`);
+    need(Object(value) !== value, `Variable ${name} must be a text`);
     if (value === undefined) names.add(name);
     return value?.toString();
   };

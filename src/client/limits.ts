@@ -24,7 +24,7 @@ export const activeTime = 4_000;
 /** The size of a response, decompressed. Prompts are at most as large. */
 export const maxResponseBytes = 8_388_608;
 
-/** How many prompts are cached, how many a snapshot has, and how many failures are remembered. */
+/** How many prompts are cached, and how many failures are remembered. */
 export const maxPrompts = 1_000;
 
 export const batchSize = 50;
@@ -36,8 +36,5 @@ export const maxBatchBytes = 1_000_000;
 export const maxSends = 4;
 /** A record, or feedback, is tried for this time. The service knows its key for two days. */
 export const oldestRecord = 86_400_000;
-/** How long a token for feedback may last, in days: while the service may know the record only by its key, and later. */
-export const tokenDays = 2;
-export const longTokenDays = 30;
 
 export const flushTime = 5_000;

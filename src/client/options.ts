@@ -1,5 +1,5 @@
 // The options of a client: their defaults, and what is wrong with them.
-import { invalidArgument } from "./errors.ts";
+import { need } from "./errors.ts";
 import { watchEvery } from "./limits.ts";
 import type { PromptDefaults } from "./prompt.ts";
 import type { Mask } from "./record.ts";
@@ -66,16 +66,13 @@ export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime)
   // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
   const key = apiKey?.trim();
   // Errors show the url, and a request may have no credentials in its own.
-  const need = (isGood: boolean, what: string, name: string) => {
-    if (!isGood) throw invalidArgument(`Give ${what}, or set ${name}`);
-  };
-  need(/^https?:[^?#@]+$/.test(url!), "url (http(s), no credentials or query)", urlName);
-  need(apiKey === null || /^[!-~]+$/.test(key ?? ""), "apiKey (no spaces)", keyName);
+  need(/^https?:[^?#@]+$/.test(url!), `Give url (http(s), no credentials or query), or set ${urlName}`);
+  need(apiKey === null || /^[!-~]+$/.test(key ?? ""), `Give apiKey (no spaces), or set ${keyName}`);
   // A process that is frozen between requests cannot look behind.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {
     read[name] = +(options[name] ?? read[name]);
-    if (!(read[name] >= 0)) throw invalidArgument(`${name} must be at least 0`);
+    need(read[name] >= 0, `${name} must be at least 0`);
   }
   return {
     ...options,

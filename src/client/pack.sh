@@ -1,11 +1,14 @@
 #!/bin/sh
-# `npm run pack:client`: packs promptledger-client, whose entries are each one file without imports, and their types. What both
-# packages say of themselves is taken from package.json.
+# `npm run pack:client`: packs promptledger-client: its entries, each one file without imports, what the client loads when it is first
+# used, and the types. What both packages say of themselves is taken from package.json.
 set -eu
 package=.cache/promptledger-client
 rm -rf "$package"
-esbuild index=src/client/index.ts ai-sdk=src/client/ai-sdk/index.ts providers=src/client/providers/index.ts --bundle --format=esm \
-  --target=es2023 --sourcemap --log-level=warning --outdir="$package"
+bundle() {
+  esbuild "$@" --bundle --format=esm --target=es2023 --sourcemap --log-level=warning --outdir="$package"
+}
+bundle src/client/index.ts --splitting --chunk-names='[name]'
+bundle ai-sdk=src/client/ai-sdk/index.ts providers=src/client/providers/index.ts
 tsc -p src/client/tsconfig.pack.json --outDir "$package/types"
 cp LICENSE "$package"
 # Without its links to other files of the repository, which the package does not have.

@@ -177,10 +177,9 @@ export type Calls = {
 /** Adds to values and lists what stands for the variables without either. */
 const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLists = {}): [Values, MessageLists] => {
   const missing = Object.entries(defaults).filter(([name]) => (own(values, name) ?? own(lists, name) ?? null) === null);
-  const [empty, none] = [false, true].map((isList) =>
-    Object.fromEntries(missing.filter(([, value]) => Array.isArray(value) === isList))
-  ) as [Values, MessageLists];
-  return [{ ...values, ...empty }, { ...lists, ...none }];
+  const those = (areLists: boolean) =>
+    Object.fromEntries(missing.filter(([, value]) => Array.isArray(value) === areLists));
+  return [{ ...values, ...those(false) as Values }, { ...lists, ...those(true) as MessageLists }];
 };
 
 /** Makes a prompt of its content. */

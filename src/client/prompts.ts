@@ -190,7 +190,7 @@ export const createPrompts = (
     const kept = reason instanceof NotFoundError
       ? undefined
       : await within(runtime, readTimeout, snapshot.find(deployId));
-    if (kept) return promptOf(deployId, kept, "snapshot");
+    if (isPrompt(kept)) return promptOf(deployId, kept!, "snapshot");
     if (!fallback) return undefined;
     const content = { title: "", description: "", llmConfig: {}, version: 0, ...fallback, deployId };
     return create(deployId, content, "fallback");

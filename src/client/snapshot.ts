@@ -1,9 +1,5 @@
-// The snapshot: the last prompts that the service gave, kept where a new process finds them while the service is away.
-import { toClientError } from "./errors.ts";
-import type { Events } from "./events.ts";
-import { maxPrompts } from "./limits.ts";
-import { isPrompt } from "./prompt.ts";
-import { newUuid } from "./uuid.ts";
+// The snapshot: the last prompts that the service gave, kept where a new process finds them while the service is away. Only clients
+// that have one load this file. So it imports nothing that the client has.
 import type { ServedPrompt } from "./shapes.ts";
 
 /** Keeps the text of a snapshot. `load` gives what was saved last, or nothing. */
@@ -13,7 +9,7 @@ export type SnapshotStore = {
 };
 
 export type Snapshot = {
-  /** The prompt that was kept for what was asked for, if there is one. */
+  /** What was kept for what was asked for, which may be anything. */
   find(deployId: string): Promise<ServedPrompt | undefined>;
   /** Keeps a prompt that was read at a moment (Unix ms), or with undefined keeps none. */
   set(deployId: string, prompt: ServedPrompt | undefined, at: number): void;
@@ -25,21 +21,22 @@ export type Snapshot = {
 type Entry = { at: number; prompt?: ServedPrompt | undefined };
 type Entries = Record<string, Entry>;
 
-/** A snapshot in a store; without one it keeps nothing. `owner` tells the prompts of several services and keys apart. */
+const maxEntries = 1_000;
+
+/** A snapshot in a store, or in a file. `owner` tells the prompts of several services and keys apart. `tell` gets what fails. */
 export const createSnapshot = (
-  store: SnapshotStore | undefined,
+  kept: string | SnapshotStore,
   owner: string,
-  { emit }: Events,
+  tell: (error: unknown) => void,
 ): Snapshot => {
+  const store = typeof kept === "string" ? fileStore(kept) : kept;
   let entries: Entries = {};
   let loading: Promise<unknown> | undefined;
   let saving = Promise.resolve();
 
-  const tell = (error: unknown) => emit("error", { error: toClientError(error, "snapshot_failed") });
-
   /** Takes over what is newer in the store, which several processes may share, and gives its text. */
   const load = async (): Promise<string> => {
-    const text = await store!.load() || '{"entries":{}}';
+    const text = await store.load() || '{"entries":{}}';
     for (const [name, entry] of Object.entries((JSON.parse(text) as { entries?: Entries }).entries ?? {})) {
       if (!(entries[name]?.at! >= entry.at)) entries[name] = entry;
     }
@@ -54,31 +51,28 @@ export const createSnapshot = (
       // A name that neither the service has ever known nor a bundle leaves no trace.
       if (change && !(known?.at! > change.at) && (known || change.prompt)) entries[name] = change;
       const newest = Object.entries(entries).sort(([, one], [, other]) => other.at - one.at)
-        .filter(([, { at }], nth) => !at || nth < maxPrompts); // a bundle stays whole
+        .filter(([, { at }], nth) => !at || nth < maxEntries); // a bundle stays whole
       entries = Object.fromEntries(newest);
       const text = JSON.stringify({ entries });
-      if (text !== found) await store!.save(text);
+      if (text !== found) await store.save(text);
     }).catch(tell);
 
   return {
     async find(deployId) {
-      if (store) await (loading ??= load().catch(tell));
+      await (loading ??= load().catch(tell));
       // A bundle that was written for all clients has neither a service nor a key.
-      const prompt = (entries[owner + deployId] ?? entries[deployId])?.prompt;
-      return isPrompt(prompt) ? prompt : undefined;
+      return (entries[owner + deployId] ?? entries[deployId])?.prompt;
     },
-    set(deployId, prompt, at) {
-      if (store) void save(deployId, { at, prompt });
-    },
+    set: (deployId, prompt, at) => void save(deployId, { at, prompt }),
     // Another process that saved at the same moment may have overwritten what this one had saved.
-    close: async () => void (store && await save()),
+    close: () => save(),
   };
 };
 
 type FileSystem = typeof import("node:fs/promises");
 
 /** Keeps a snapshot in a file that only its owner may read. It is replaced as a whole. */
-export const fileStore = (path: string): SnapshotStore => {
+const fileStore = (path: string): SnapshotStore => {
   // Bundlers for browsers would look for the module if they saw its name in the import.
   const name = "node:fs/promises";
   const open = (): Promise<FileSystem> => import(/* webpackIgnore: true */ /* @vite-ignore */ name);
@@ -87,7 +81,7 @@ export const fileStore = (path: string): SnapshotStore => {
     load: async () => await (await open()).readFile(path, "utf8").catch(() => null),
     async save(text) {
       const { writeFile, rename, rm } = await open();
-      const part = `${path}.${newUuid(0)}.part`;
+      const part = `${path}.${crypto.randomUUID()}.part`;
       try {
         await writeFile(part, text, { mode: 0o600, flush: true });
         await rename(part, path);

@@ -62,6 +62,7 @@ function createService() {
     return Response.json({ results: records.map(() => ({ status: 201, id: "diag_1" })) });
   }
 
+  clock.hasSnapshot = true;
   const service = {
     clock,
     stored,

@@ -188,6 +188,7 @@ test("of processes that save at the same moment each saves its prompts with the 
   const other = stage.connect({ snapshot: atOnce });
   await stage.ask();
   await other.prompt(stage.world.deployId);
+  await stage.clock.settle();
   releases.forEach((release) => release());
   await stage.clock.settle();
   assert.is(Object.keys(promptsIn(store.text)).length, 1);

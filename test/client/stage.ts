@@ -11,6 +11,8 @@ import type { World } from "../helpers.ts";
 
 type VirtualClock = {
   now: number;
+  /** Whether a client has a snapshot, whose file it loads in real time. */
+  hasSnapshot: boolean;
   runtime: Runtime;
   /** Waits until no exchange is under way. */
   settle(): Promise<void>;
@@ -34,6 +36,7 @@ export function createClock(start: number): VirtualClock {
 
   const clock: VirtualClock = {
     now: start,
+    hasSnapshot: false,
     runtime: {
       now: () => clock.now,
       startTimer(call, ms, held) {
@@ -45,6 +48,8 @@ export function createClock(start: number): VirtualClock {
       hasTimers: true,
     },
     async settle() {
+      // What is loaded later than by the client is there later.
+      if (clock.hasSnapshot) await import("../../src/client/snapshot.ts");
       do await setImmediate(); while (underWay > 0);
       await setImmediate();
     },
@@ -157,6 +162,7 @@ export async function createStage(options: ClientOptions = {}, monthlyLimit = 10
   }
 
   function connect(more: ClientOptions = {}): Client {
+    clock.hasSnapshot ||= more.snapshot !== undefined;
     const client = createClientOn(clock.runtime, { apiKey: world.key, fetch: send, ...more });
     for (const event of ["change", "stale", "error", "recover", "drop"] as const) {
       client.on(event, (told) => events.push({ event, ...told } as Told));
