@@ -5,12 +5,19 @@ import { createServer as createHttpServer } from "node:http";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import process from "node:process";
 import { promisify } from "node:util";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
-import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
+import {
+  createFolder,
+  inherited,
+  runFile,
+  startFile,
+  startProgram,
+  startService,
+  until,
+} from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
@@ -366,9 +373,8 @@ if (currentRuntime === "Node") {
     // The pasted commands must not leave a variable in the shell, where `npm start` would find it.
     assert.not.match(demo.out(), "export ");
     const commands = demo.out().match(/^.*npm run -s cli -- .*$/gm)!;
-    const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
     const outputs = await Promise.all(commands.map(async (command) => {
-      return (await promisify(execFile)("sh", ["-c", command], { cwd: pathOf("."), env: environment })).stdout;
+      return (await promisify(execFile)("sh", ["-c", command], { cwd: pathOf("."), env: inherited })).stdout;
     }));
     const [records, usage, verified] = outputs;
     assert.match(records!, "demo-1");
