@@ -11,8 +11,15 @@ export const RowFault = named(
       "`changed`: members of the row are not as its entries left them. `found`: the entry at the position found members " +
         "that were not as the entries before it had left them. `added`, `removed`: no entry says so",
     ),
-    noun: described(v.text, "What it is a row of: workspace, key, token, prompt, version, deployment or price"),
-    id: described(v.text, "Its id. That of a version is the id of the prompt, `:` and its number"),
+    noun: described(
+      v.text,
+      "What it is a row of: workspace, key, token, prompt, version, deployment, review, price or feedback_name",
+    ),
+    id: described(
+      v.text,
+      "Its id. That of a version is the id of the prompt, `:` and its number, and that of a name of feedback the id of the " +
+        "workspace, `:` and the name",
+    ),
     members: listOf(v.text),
     position: described(
       nullable(v.positive),

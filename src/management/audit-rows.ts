@@ -8,6 +8,7 @@ import { apiKeyTable } from "./api-keys.ts";
 import { findLogStart, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
+import { compareNames } from "./feedback-name-rows.ts";
 import { priceTable } from "./prices.ts";
 import { findPrompts, toPrompt } from "./prompts.ts";
 import { findReviews, toReview } from "./review-progress.ts";
@@ -70,13 +71,17 @@ export async function findRowFaults(
   report: (share: number) => void,
 ): Promise<void> {
   const logStart = await findLogStart(database);
-  for (const [nth, noun] of nouns.entries()) {
+  const comparisons = [
+    ...nouns.map((noun) => (after: string) => comparePage(database, noun, after, logStart)),
+    (after: string) => compareNames(database, after),
+  ];
+  for (const [nth, compare] of comparisons.entries()) {
     for (let after: string | undefined = ""; after !== undefined;) {
-      const { faults, last } = await readUnchanged(database, () => comparePage(database, noun, after!, logStart));
+      const { faults, last } = await readUnchanged(database, () => compare(after!));
       faults.forEach(add);
       after = last;
     }
-    report((nth + 1) / (nouns.length + 1));
+    report((nth + 1) / (comparisons.length + 1));
   }
   // A deployment has the time at which its prompt was archived, too.
   for (const { id } of await database.read({ sql: strayArchivals })) {

@@ -52,7 +52,7 @@ const FeedbackNameRule = named(
 );
 export type FeedbackNameRule = Infer<typeof FeedbackNameRule>;
 
-const toRule = (row: Row): FeedbackNameRule => {
+export const toRule = (row: Row): FeedbackNameRule => {
   const labels = textOrNull(row, "labels");
   return {
     name: text(row, "name"),

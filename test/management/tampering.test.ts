@@ -106,6 +106,44 @@ test("verify finds a change by hand that a later change has made good, by what t
   ]]);
 });
 
+test("verify compares the names of feedback that were declared", async () => {
+  const { database, workspaceId, manage, submit } = await createWorld();
+  const { id } = taken<{ id: string }>(await submit(), 201);
+  const declare = async (body: object) =>
+    taken(await manage("POST", `/workspaces/${workspaceId}/feedback-names`, body));
+  taken(await manage("POST", `/diagnoses/${id}/feedback`, { name: "used", value: 1 }));
+  taken(await manage("POST", `/diagnoses/${id}/feedback`, { name: "later", value: 1 }));
+  await declare({ name: "later", kind: "number" });
+  await declare({ name: "correctness", kind: "number", minimum: 0.5, maximum: 1e15 });
+  await declare({ name: "tone", kind: "label", labels: ["kind", "rude"], better: "lower" });
+  await declare({ name: "thumb", kind: "boolean" });
+  taken(await manage("DELETE", `/workspaces/${workspaceId}/feedback-names?name=thumb`));
+  for (const [name, value] of Object.entries({ tone: "kind", correctness: 0.7 })) {
+    taken(await manage("POST", `/diagnoses/${id}/feedback`, { name, value }));
+  }
+  const auditOf = async () => taken<Verification>(await manage("GET", "/verify")).audit!;
+  assert.equal((await auditOf()).rows, []);
+  for (
+    const sql of [
+      "update feedback_names set maximum = 7 where name = 'correctness'",
+      "update feedback_names set better = 'higher' where name = 'later'",
+      "delete from feedback_names where name = 'thumb'",
+      "insert into feedback_names (workspace_id, name, kind, is_declared) values ('ws', 'length', 'number', 1)"
+        .replaceAll("'ws'", `'${workspaceId}'`),
+    ]
+  ) await database.write([{ sql }]);
+  const { differences, rows, isIntact } = await auditOf();
+  const fault = (what: string, name: string, members: string[], position: number | null) => (
+    { what, noun: "feedback_name", id: `${workspaceId}:${name}`, members, position }
+  );
+  assert.equal([differences, isIntact, rows], [4, true, [
+    fault("changed", "later", ["better"], 5),
+    fault("changed", "correctness", ["maximum"], 6),
+    fault("removed", "thumb", [], 9),
+    fault("added", "length", [], null),
+  ]]);
+});
+
 /** Tables of rows that the log is about, with the columns that `verify` cannot check, as the documents say. */
 const unchecked: Record<string, string[]> = {
   workspaces: [],
