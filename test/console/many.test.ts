@@ -93,4 +93,9 @@ test("a key is for any deployment, and its pages name it", async () => {
   assert.match(await visitor.see("/keys"), "a/2@production");
 });
 
+test("a search finds the oldest deployment by its whole reference", async () => {
+  const links = linksIn(await visitor.see("/search?q=a%40production"));
+  assert.ok(links.some((link) => link.endsWith(`deployments/${oldest.deployment}`)), links.join());
+});
+
 test.run();

@@ -22,7 +22,7 @@ import { stateOf } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
-import { findWith } from "./inputs.tsx";
+import { findDeployment, findWith } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 
 const mostHits = 8; // of a kind
@@ -109,11 +109,16 @@ async function promptsWith(visit: Visit, text: string): Promise<Hit[]> {
   );
 }
 
+/** Of very many deployments, the newest are found by a part of their references, and the others by the whole of it. */
 async function deploymentsWith(visit: Visit, text: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit);
-  const { items } = await listMost((page) => visit.call(listDeployments, { workspaceId, ...page }));
+  const { items, nextCursor } = await listMost((page) => visit.call(listDeployments, { workspaceId, ...page }));
   const named = items.filter(({ reference }) => hasWords(reference, text));
-  return named.slice(0, mostHits).map((deployment) => deploymentHit(visit, deployment));
+  const isWhole = nextCursor !== null && text.includes("@") && !named.some(({ reference }) => reference === text);
+  const exact = isWhole ? await findDeployment(visit, text) : undefined;
+  return [...exact === undefined ? [] : [exact], ...named].slice(0, mostHits).map((deployment) =>
+    deploymentHit(visit, deployment)
+  );
 }
 
 const promptHit = (visit: Visit, { id, name, title }: Pick<Prompt, "id" | "name" | "title">): Hit => (
