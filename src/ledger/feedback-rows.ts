@@ -1,146 +1,191 @@
 // Writes the rows of feedback that was decided on, in one transaction.
-import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId } from "../common/ids.ts";
+import { groupBy } from "../common/group-by.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
-import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
-import type { StoredValue } from "./feedback-state.ts";
+import type { Said, Subject, Voice, Workspace } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
-import { jsonTable } from "./statements.ts";
 
-/**
- * What to write. `change` is its number, and `seen` that of the piece it replaces, or 0. A change at no position is of
- * feedback that waits for its record. Without `given` it withdraws. `names` and `authors` are how many the record had when the
- * change was decided, and `isNewName` whether the workspace did not have the name.
- */
-export type Change = {
-  workspaceId: WorkspaceId;
-  name: string;
-  author: string;
-  position: number | null;
-  recordKey: string | null;
-  onlyDeployId: DeploymentId | null;
-  change: number;
-  seen: number;
-  names: number;
-  authors: number;
-  isNewName: boolean;
-  given: { value: StoredValue; kind: FeedbackKind; comment: string; source: FeedbackSource } | undefined;
-};
-
-const changeColumns = [
-  ...["workspace_id", "name", "author", "position", "record_key", "only_deployment", "change", "seen"],
-  ...["names", "authors", "withdraws", "value", "kind", "comment", "source"],
-];
-
-const withWanted = `with ${jsonTable("wanted", changeColumns, "changes")}`;
-const isOfPiece = "f.position = w.position and f.name = w.name and f.author = w.author";
-const isReplaced = `${isOfPiece} and f.change = w.seen`;
-const isSettled = `exists (
-      select 1 from feedback_names where workspace_id = w.workspace_id and name = w.name and kind = w.kind
-    )`;
-const hasArrived = `exists (
-      select 1 from idempotency_keys
-      where workspace_id = w.workspace_id and key = w.record_key and created_at >= :validSince
-    )`;
-
-/** Whether nobody has added to the names and authors of a record, which are bounded. A piece that was there adds to neither. */
-const isWithin = (table: string, isOfRecord: string): string =>
-  `(
-      exists (select 1 from ${table} f where ${isOfRecord} and f.name = w.name and f.author = w.author)
-      or (select count(*) from ${table} f where ${isOfRecord} and f.name = w.name) <= w.authors
-        and (w.authors > 0 or (select count(distinct name) from ${table} f where ${isOfRecord}) <= w.names)
-    )`;
+/** What to write: what a voice says now, or that it is withdrawn, and what it said in between. */
+export type Change = { workspace: Workspace; onlyDeployId: DeploymentId | null; subject: Subject; voice: Voice };
 
 /** How many changes of a piece are kept, with the last one. */
 export const keptChanges = 100;
 
+// Most changes of a batch have these in common, and a batch of the statements is those that do: to take a member out of JSON
+// costs as much as to find a row. `change` is the number of the change, and `seen` that of the piece it replaces, or 0. `names`
+// and `authors` are how many the record has without those that are withdrawn.
+const sharedColumns = [
+  ...["workspace_id", "name", "kind", "source", "only_deployment", "waits", "withdraws", "change", "seen"],
+  ...["names", "authors"],
+];
+// `place` is the position of the record, or the idempotency key that it is awaited under. `ended` is what was said in between.
+const ownColumns = ["place", "author", "value", "comment", "ended"] as const;
+const endedColumns = ["change", "value", "comment", "source"];
+
+const columns = (all: readonly string[], names = all, json = "value"): string =>
+  names.map((name) => `${json} ->> ${all.indexOf(name)} as ${name}`).join(", ");
+
+const isSettled = `(b.kind is null or exists (
+      select 1 from feedback_names n where n.workspace_id = b.workspace_id and n.name = b.name and n.kind = b.kind
+    ))`;
+
+/** The batches of an argument. */
+const withBatches = (argument = ":changes"): string => `
+  with batch as materialized (
+    select b.*, ${isSettled} as is_settled from (
+      select key as nth_batch, ${columns(sharedColumns)}, value ->> ${sharedColumns.length} as changes
+      from json_each(${argument})
+    ) b
+  )`;
+
+/** Their changes, with these columns of their own. */
+const withWanted = (own: readonly (typeof ownColumns)[number][], argument?: string): string =>
+  `${withBatches(argument)},
+  wanted as materialized (
+    select b.nth_batch, e.key as nth, b.is_settled, ${sharedColumns.map((name) => `b.${name}`).join(", ")},
+      ${columns(ownColumns, own, "e.value")}
+    from batch b cross join json_each(b.changes) e
+  )`;
+
+const isOfPiece = "f.position = w.place and f.name = w.name and f.author = w.author";
+const isWaiting = "f.workspace_id = w.workspace_id and f.key = w.place and f.name = w.name and f.author = w.author";
+const hasArrived = `exists (
+      select 1 from idempotency_keys
+      where workspace_id = w.workspace_id and key = w.place and created_at >= :validSince
+    )`;
+
+/** Whether nobody has added to the names and authors of a record, which are bounded, nor this piece. */
+const isFree = (table: string, isOfRecord: string): string =>
+  `case when w.names = 0 then not exists (select 1 from ${table} f where ${isOfRecord})
+      else not exists (select 1 from ${table} f where ${isOfRecord} and f.name = w.name and f.author = w.author)
+        and (select count(*) from ${table} f where ${isOfRecord} and f.name = w.name) <= w.authors
+        and (w.authors > 0 or (select count(distinct name) from ${table} f where ${isOfRecord}) <= w.names)
+    end`;
+
+/** Whether a piece, or that there is none, is as it was read. The record may be gone. */
+const isAsSeen = `iif(
+      w.seen > 0,
+      exists (select 1 from feedback f where ${isOfPiece} and f.change = w.seen),
+      exists (select 1 from diagnoses where position = w.place) and ${isFree("feedback", "f.position = w.place")}
+        and w.change > coalesce((select max(f.change) from earlier_feedback f where ${isOfPiece}), 0)
+    )`;
+
+const isOnRecord = ({ subject }: Change): boolean => subject.position !== null;
+const isGiven = ({ voice }: Change): boolean => voice.current !== undefined;
+const isThere = ({ voice }: Change): boolean => voice.stored.change > 0;
+const hasEnded = ({ voice }: Change): boolean => voice.ended.length > 0;
+const isLong = (change: Change): boolean => numberOf(change) > keptChanges;
+/** Whether no statement follows the one that stores it. */
+const isStoredLast = (change: Change): boolean =>
+  isOnRecord(change) && isGiven(change) && !hasEnded(change) && !isLong(change);
+
 /**
- * Statements, and the changes that each is for. A piece that another process has changed since it was read stays as it is. One
- * whose record or workspace was deleted is not stored.
+ * Statements, in their order, and the changes that each is for. A piece that another process has changed since it was read
+ * stays as it is. One whose record or workspace was deleted is not stored.
  */
 const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   {
-    isFor: ({ given, isNewName }) => given !== undefined && isNewName,
-    sql: `${withWanted}
+    isFor: ({ workspace, voice }) => workspace.newNames.has(voice.name),
+    sql: `${withBatches()}
     insert into feedback_names (workspace_id, name, kind, is_declared)
-    select s.id, w.name, w.kind, 0 from wanted w cross join workspaces s on s.id = w.workspace_id
-    where not w.withdraws and s.id not in (select id from deleted_workspaces) on conflict do nothing`,
+    select s.id, b.name, b.kind, 0 from batch b cross join workspaces s on s.id = b.workspace_id
+    where b.kind is not null and s.id not in (select id from deleted_workspaces) on conflict do nothing`,
   },
   {
-    isFor: ({ position, seen }) => position !== null && seen > 0,
-    sql: `${withWanted}
+    isFor: (change) => isOnRecord(change) && isThere(change),
+    sql: `${withWanted(["place", "author"])}
     insert into earlier_feedback (position, name, author, change, value, comment, source, given_at, ended_at)
     select f.position, f.name, f.author, f.change, f.value, f.comment, f.source, f.given_at, :now
-    from wanted w cross join feedback f on ${isReplaced} where w.withdraws or ${isSettled}`,
+    from wanted w cross join feedback f on ${isOfPiece} and f.change = w.seen
+    where not w.waits and w.is_settled`,
   },
   {
-    isFor: ({ position, given }) => position !== null && given !== undefined,
-    sql: `${withWanted}
-    insert into feedback (position, name, author, value, comment, source, given_at, change)
-    select w.position, w.name, w.author, w.value, w.comment, w.source, :now, w.change
-    from wanted w cross join diagnoses d on d.position = w.position
-    where not w.withdraws and ${isSettled}
-      and not exists (select 1 from feedback f where ${isOfPiece} and f.change <> w.seen)
-      and ${isWithin("feedback", "f.position = w.position")}
-    on conflict do update set value = excluded.value, comment = excluded.comment, source = excluded.source,
-      given_at = excluded.given_at, change = excluded.change`,
-  },
-  {
-    isFor: ({ position, given }) => position !== null && given === undefined,
-    sql: `${withWanted}
+    isFor: (change) => isOnRecord(change) && isThere(change) && !isGiven(change),
+    sql: `${withWanted(["place", "author"])}
     delete from feedback where (position, name, author) in (
-      select f.position, f.name, f.author from wanted w cross join feedback f on ${isReplaced} where w.withdraws
-    )`,
-  },
-  {
-    isFor: ({ position, change }) => position !== null && change > keptChanges,
-    sql: `${withWanted}
-    delete from earlier_feedback where (position, name, author, change) in (
-      select f.position, f.name, f.author, f.change
-      from wanted w cross join earlier_feedback f on ${isOfPiece} and f.change <= w.change - ${keptChanges}
+      select f.position, f.name, f.author from wanted w cross join feedback f on ${isOfPiece} and f.change = w.seen
+      where not w.waits and w.withdraws and w.is_settled
     )`,
   },
   // Storing a record takes what waits for it only if its key is new. An expired one may not have been removed yet.
   {
-    isFor: ({ position, given }) => position === null && given !== undefined,
-    sql: `${withWanted}
+    isFor: (change) => !isOnRecord(change) && isGiven(change),
+    sql: `${withWanted(["place"])}
     delete from idempotency_keys where created_at < :validSince and (workspace_id, key) in (
-      select workspace_id, record_key from wanted where position is null and not withdraws
+      select workspace_id, place from wanted where waits and not withdraws
     )`,
   },
   {
-    isFor: ({ position, given }) => position === null && given !== undefined,
-    sql: `${withWanted}
+    isFor: (change) => !isOnRecord(change) && !isGiven(change),
+    sql: `${withWanted(["place", "author"])}
+    delete from waiting_feedback where (workspace_id, key, name, author) in (
+      select workspace_id, place, name, author from wanted where waits and withdraws
+    )`,
+  },
+  {
+    isFor: (change) => !isOnRecord(change) && isGiven(change),
+    sql: `${withWanted(["place", "author", "value", "comment"])}
     insert into waiting_feedback (workspace_id, key, name, author, deployment_id, value, comment, source, given_at)
-    select w.workspace_id, w.record_key, w.name, w.author, w.only_deployment, w.value, w.comment, w.source, :now
-    from wanted w
-    where w.position is null and not w.withdraws and ${isSettled} and not ${hasArrived}
-      and ${isWithin("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.record_key")}
+    select workspace_id, place, name, author, only_deployment, value, comment, source, :now from wanted w
+    where waits and not withdraws and is_settled and not ${hasArrived} and (
+      exists (select 1 from waiting_feedback f where ${isWaiting})
+      or ${isFree("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.place")}
+    )
     on conflict do update set deployment_id = excluded.deployment_id, value = excluded.value,
       comment = excluded.comment, source = excluded.source, given_at = excluded.given_at`,
   },
   {
-    isFor: ({ position, given }) => position === null && given === undefined,
-    sql: `${withWanted}
-    delete from waiting_feedback where (workspace_id, key, name, author) in (
-      select workspace_id, record_key, name, author from wanted where position is null and withdraws
+    isFor: (change) => isOnRecord(change) && isGiven(change),
+    sql: `${withWanted(["place", "author", "value", "comment"])}
+    insert into feedback (position, name, author, value, comment, source, given_at, change)
+    select place, name, author, value, comment, source, :now, change from wanted w
+    where not waits and not withdraws and is_settled and ${isAsSeen}
+    on conflict do update set value = excluded.value, comment = excluded.comment, source = excluded.source,
+      given_at = excluded.given_at, change = excluded.change`,
+  },
+  {
+    // Another process may have used some of the numbers for what was withdrawn since.
+    isFor: (change) => isOnRecord(change) && hasEnded(change),
+    sql: `${withWanted(["place", "author", "ended"])}
+    insert into earlier_feedback (position, name, author, change, value, comment, source, given_at, ended_at)
+    select place, name, author, ${columns(endedColumns, endedColumns, "e.value")}, :now, :now
+    from wanted w cross join json_each(w.ended) e
+    where not waits and case
+      when not withdraws then exists (
+        select 1 from feedback f where ${isOfPiece} and f.change = w.change and f.given_at = :now
+      )
+      when exists (select 1 from feedback f where ${isOfPiece}) then false
+      when seen > 0 then exists (select 1 from earlier_feedback f where ${isOfPiece} and f.change = w.seen)
+      else is_settled and exists (select 1 from diagnoses where position = w.place)
+    end
+    on conflict do nothing`,
+  },
+  {
+    isFor: (change) => isOnRecord(change) && isLong(change),
+    sql: `${withWanted(["place", "author"])}
+    delete from earlier_feedback where (position, name, author, change) in (
+      select f.position, f.name, f.author, f.change
+      from wanted w cross join earlier_feedback f on ${isOfPiece} and f.change <= w.change - ${keptChanges}
+      where not w.waits
     )`,
   },
 ];
 
-/** The changes that did not take effect. One of a lost reply did. */
-const findOvertaken = `${withWanted}
-  select ordinal from wanted w
+// If the last statement has stored all of the changes, none was overtaken.
+const findOvertaken = `${
+  withWanted(["place", "author", "value", "comment"], "iif(changes() = :stored, '[]', :changes)")
+}
+  select nth_batch, nth from wanted w
   where case
-    when position is null and withdraws then ${hasArrived}
-    when position is null then not exists (
-      select 1 from waiting_feedback q
-      where q.workspace_id = w.workspace_id and q.key = w.record_key and q.name = w.name and q.author = w.author
-        and q.value = w.value and q.comment = w.comment
+    when waits and withdraws then ${hasArrived}
+    when waits then not exists (
+      select 1 from waiting_feedback f where ${isWaiting} and f.value = w.value and f.comment = w.comment
     )
     when withdraws then exists (select 1 from feedback f where ${isOfPiece})
+      or not exists (select 1 from earlier_feedback f where ${isOfPiece} and f.change = w.change - 1)
     else not exists (
       select 1 from feedback f where ${isOfPiece} and f.change = w.change and f.value = w.value and f.comment = w.comment
     )
@@ -153,28 +198,53 @@ const deleteExpired = `
   ) returning 1`;
 
 /**
- * Writes changes in one transaction. Returns the indexes of those that something else was faster than, and how many pieces
- * were dropped because they had waited too long.
+ * Writes changes in one transaction. Returns the voices of those that something else was faster than, and how many pieces were
+ * dropped because they had waited too long.
  */
 export async function writeChanges(
   database: Database,
   changes: Change[],
   now: number,
-): Promise<{ overtaken: number[]; expired: number }> {
-  if (changes.length === 0) return { overtaken: [], expired: 0 };
+): Promise<{ overtaken: Set<Voice>; expired: number }> {
+  if (changes.length === 0) return { overtaken: new Set(), expired: 0 };
+  for (const change of changes) if (isThere(change) && !isGiven(change)) forget(change);
+  const batches = [...groupBy(changes, (change) => JSON.stringify(toShared(change))).values()];
+  const rows = batches.map((batch) => [...toShared(batch[0]!), batch.map(toOwn)]);
   const validSince = now - keyLifetime;
-  const args = { changes: toSqlJson(changes.map(toWanted)), now, validSince };
+  const stored = changes.every(isStoredLast) ? changes.length : -1;
+  const args = { changes: toSqlJson(rows), now, validSince, stored };
   const needed = writes.filter(({ isFor }) => changes.some(isFor)).map(({ sql }) => sql);
-  const statements = [...needed, findOvertaken].map((sql) => withArgs(sql, args));
-  const results = await database.write([{ sql: deleteExpired, args: { validSince } }, ...statements]);
-  return { overtaken: results.at(-1)!.map((row) => integer(row, "ordinal")), expired: results[0]!.length };
+  const statements = [deleteExpired, ...needed, findOvertaken].map((sql) => withArgs(sql, args));
+  const results = await database.write(statements);
+  const overtaken = results.at(-1)!.map((row) => batches[integer(row, "nth_batch")]![integer(row, "nth")]!.voice);
+  return { overtaken: new Set(overtaken), expired: results[0]!.length };
 }
 
-const toWanted = ({ given, ...change }: Change) => {
-  const { workspaceId, name, author, position, recordKey, onlyDeployId, seen, names, authors } = change;
+/** Does not count a piece that is withdrawn. */
+function forget({ subject: { stored }, voice: { name } }: Change): void {
+  const authors = stored.authors.get(name)! - 1;
+  stored.authors.set(name, authors);
+  if (authors === 0) stored.names--;
+}
+
+const numberOf = ({ voice: { current, lastChange } }: Change): number => current?.change ?? lastChange + 1;
+
+function toShared(change: Change): unknown[] {
+  const { workspace, onlyDeployId, subject, voice: { name, current, stored, ended } } = change;
+  const isSaid = current !== undefined || ended.length > 0;
   return [
-    ...[workspaceId, name, author, position, recordKey, onlyDeployId, change.change, seen],
-    ...[names, authors, Number(given === undefined)],
-    ...[given?.value ?? null, given?.kind ?? null, given?.comment ?? null, given?.source ?? null],
+    ...[workspace.id, name, isSaid ? workspace.rules.get(name)!.kind : null, current?.source ?? null, onlyDeployId],
+    ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored.change],
+    ...[subject.stored.names, subject.stored.authors.get(name)!],
   ];
-};
+}
+
+function toOwn({ subject: { position, recordKey }, voice: { author, current, ended, lastChange } }: Change): unknown[] {
+  const kept = ended.filter(({ change }) => change > lastChange - keptChanges);
+  return [
+    ...[position ?? recordKey, author, current?.value ?? null, current?.comment ?? null],
+    ...kept.length > 0 ? [kept.map(toEnded)] : [],
+  ];
+}
+
+const toEnded = ({ change, value, comment, source }: Said): unknown[] => [change, value, comment, source];

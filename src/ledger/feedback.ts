@@ -5,11 +5,12 @@ import type { Refusal } from "../common/errors.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { kindOf } from "../schema/feedback.ts";
-import type { FeedbackValue } from "../schema/feedback.ts";
+import type { FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
+import { maxWaiting, readStates } from "./feedback-lookup.ts";
 import { writeChanges } from "./feedback-rows.ts";
 import type { Change } from "./feedback-rows.ts";
-import { maxWaiting, readStates, toStored } from "./feedback-state.ts";
-import type { NameRule, Piece, State, Target } from "./feedback-state.ts";
+import { toStored } from "./feedback-state.ts";
+import type { NameRule, Piece, State, Target, Voice, Workspace } from "./feedback-state.ts";
 
 /** Why feedback was refused. Nothing of it is stored. */
 export type FeedbackRefusal =
@@ -44,8 +45,9 @@ export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 
 const maxAttempts = 10;
 
 /**
- * Gives and withdraws feedback, in order. A piece that something else changed meanwhile is decided again, but not forever: then
- * it is refused alone. `expired` is how many pieces were dropped because no record came for them.
+ * Gives and withdraws feedback, in order, in one transaction. Pieces whose voice something else changed meanwhile are decided
+ * again, but not forever: then they are refused alone. `expired` is how many pieces were dropped because no record came for
+ * them.
  */
 export async function giveFeedback(
   database: Database,
@@ -53,122 +55,99 @@ export async function giveFeedback(
   now: number,
 ): Promise<{ results: FeedbackResult[]; expired: number }> {
   const results: FeedbackResult[] = [];
-  let left = [...pieces.keys()], expired = 0, attempts = 0;
-  while (left.length > 0) {
-    if (attempts >= maxAttempts) {
-      for (const index of left) results[index] = { refusal: "contended", rule: undefined };
-      break;
-    }
-    const states = await readEach(database, left.map((index) => pieces[index]!), now);
-    const changed: { index: number; change: Change }[] = [];
-    const added = createAdded();
-    // A piece that follows a change of the same record, name and author is decided once that is written.
-    const changing = new Set<string>();
-    const later: number[] = [];
+  let left = [...pieces.keys()], expired = 0;
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const states = await readStates(database, left.map((index) => pieces[index]!), now);
+    const changes = new Map<Voice, Change>();
     for (const [nth, index] of left.entries()) {
-      const piece = pieces[index]!, state = states[nth]!;
-      const key = JSON.stringify([recordOf(state, piece), piece.name, piece.author]);
-      if (changing.has(key)) {
-        later.push(index);
-        continue;
-      }
-      const { result, change } = decide(piece, added.to(state, piece), now);
+      const state = states[nth]!, result = decide(pieces[index]!, state, now);
+      if (result.refusal === undefined && result.isChanged) changes.set(state.voice, toChange(state));
       results[index] = result;
-      if (change === undefined) continue;
-      changing.add(key);
-      added.add(state, piece, change);
-      const { names, authors, rule } = state;
-      changed.push({ index, change: { ...change, names, authors, isNewName: rule === undefined } });
     }
-    const written = await writeChanges(database, changed.map(({ change }) => change), now);
-    attempts += Number(written.overtaken.length > 0);
-    left = [...written.overtaken.map((nth) => changed[nth]!.index), ...later].sort((one, other) => one - other);
+    const written = await writeChanges(database, [...changes.values()], now);
     expired += written.expired;
+    left = left.filter((_, nth) => written.overtaken.has(states[nth]!.voice));
+    if (attempt < maxAttempts) continue;
+    for (const index of left) results[index] = { refusal: "contended", rule: undefined };
+    break;
   }
   return { results, expired };
 }
 
-/** Reads what is there for each piece. For those that differ only in what they say, it is read once. */
-async function readEach(database: Database, pieces: Piece[], now: number): Promise<State[]> {
-  const keys = pieces.map(({ giver, target, name, author }) => JSON.stringify([giver, target, name, author]));
-  const distinct = new Map(keys.map((key, nth) => [key, pieces[nth]!]));
-  const states = await readStates(database, [...distinct.values()], now);
-  const stateOf = new Map([...distinct.keys()].map((key, nth) => [key, states[nth]!]));
-  return keys.map((key) => stateOf.get(key)!);
-}
+const toChange = ({ workspace, onlyDeployId, subject, voice }: State): Change => ({
+  ...{ workspace: workspace!, onlyDeployId, subject, voice },
+});
 
-/** Tells the record of a piece from others: however it is named, if it is found, and else by what names it. */
-const recordOf = ({ workspaceId, position }: State, { target }: Piece): unknown[] =>
-  position === null ? [workspaceId, target] : [position];
-
-/** Counts what pieces that are decided together add, since none of them was there when the others were read. */
-function createAdded() {
-  const counts = new Map<string, number>();
-  const get = (...parts: unknown[]) => counts.get(JSON.stringify(parts)) ?? 0;
-  const increase = (...parts: unknown[]) => counts.set(JSON.stringify(parts), get(...parts) + 1);
-  return {
-    to(state: State, piece: Piece): State {
-      const { workspaceId } = state, { name } = piece, record = recordOf(state, piece);
-      return {
-        ...state,
-        authors: state.authors + get("author", record, name),
-        names: state.names + get("name", record),
-        namesOfWorkspace: state.namesOfWorkspace + get("workspace", workspaceId),
-        waiting: state.waiting + get("waiting", workspaceId),
-      };
-    },
-    add(state: State, piece: Piece, { position, name, given }: Pick<Change, "position" | "name" | "given">): void {
-      const { workspaceId, rule, current, authors } = state, record = recordOf(state, piece);
-      if (given === undefined || current !== undefined) return;
-      if (authors === 0 && get("author", record, name) === 0) increase("name", record);
-      increase("author", record, name);
-      if (rule === undefined && get("new", workspaceId, name) === 0) increase("workspace", workspaceId);
-      increase("new", workspaceId, name);
-      if (position === null) increase("waiting", workspaceId);
-    },
-  };
-}
-
-/** What a piece comes to, and what to write for it. */
-function decide(
-  piece: Piece,
-  state: State,
-  now: number,
-): { result: FeedbackResult; change?: Omit<Change, "names" | "authors" | "isNewName"> } {
-  const { name, author, value, comment, source } = piece;
-  const { workspaceId, position, current, rule, recordId, deployId, onlyDeployId } = state;
+/** What a piece comes to. What it changes is in its state then. */
+function decide(piece: Piece, state: State, now: number): FeedbackResult {
+  const { workspace, voice, recordId, deployId } = state;
+  const { current } = voice;
   const refusal = refusalOf(piece, state);
-  if (refusal !== undefined || workspaceId === null) return { result: { refusal: refusal ?? "key_invalid", rule } };
-  const isChanged = value === undefined ? current !== undefined : !isSame(current, piece);
-  const givenAt = value === undefined || !isChanged ? current?.givenAt ?? now : now;
-  const result = { workspaceId, deployId, recordId, givenAt, isChanged };
-  if (!isChanged) return { result };
-  const recordKey = "recordKey" in piece.target && position === null ? piece.target.recordKey : null;
-  const given = value === undefined ? undefined : { value: toStored(value), kind: kindOf(value), comment, source };
-  const change = { change: state.lastChange + 1, seen: current?.change ?? 0, given };
-  return { result, change: { workspaceId, name, author, position, recordKey, onlyDeployId, ...change } };
+  if (refusal !== undefined || workspace === null) {
+    return { refusal: refusal ?? "key_invalid", rule: workspace?.rules.get(piece.name) };
+  }
+  const result = { workspaceId: workspace.id, deployId, recordId };
+  if (piece.value === undefined) {
+    if (current !== undefined) withdraw(workspace, state);
+    return { ...result, givenAt: current?.givenAt ?? now, isChanged: current !== undefined };
+  }
+  const { comment, source } = piece, value = toStored(piece.value);
+  if (current?.value === value && current.comment === comment && current.source === source) {
+    return { ...result, givenAt: current.givenAt, isChanged: false };
+  }
+  if (current === undefined) add(workspace, state, kindOf(piece.value));
+  else end(voice);
+  voice.current = { value, comment, source, givenAt: now, change: ++voice.lastChange };
+  return { ...result, givenAt: now, isChanged: true };
 }
 
-function refusalOf({ target, value }: Piece, state: State): FeedbackRefusal | undefined {
-  const { workspaceId, position, current, rule } = state;
-  if (workspaceId === null) return "key_invalid";
+/** Counts a piece where there is none. */
+function add(
+  workspace: Workspace,
+  { subject: { position, counts }, voice: { name } }: State,
+  kind: FeedbackKind,
+): void {
+  const authors = counts.authors.get(name)!;
+  counts.authors.set(name, authors + 1);
+  if (authors === 0) counts.names++;
+  if (position === null) workspace.waiting++;
+  if (workspace.rules.has(name)) return;
+  workspace.rules.set(name, { kind, isDeclared: false, minimum: null, maximum: null, labels: null });
+  workspace.newNames.add(name);
+  workspace.names++;
+}
+
+function withdraw(workspace: Workspace, { subject: { position, counts }, voice }: State): void {
+  end(voice);
+  voice.current = undefined;
+  const authors = counts.authors.get(voice.name)! - 1;
+  counts.authors.set(voice.name, authors);
+  if (authors === 0) counts.names--;
+  if (position === null) workspace.waiting--;
+}
+
+/** Keeps what a voice said for its history, unless that is stored and is moved there. */
+function end({ current, stored, ended }: Voice): void {
+  if (current !== undefined && current.change !== stored.change) ended.push(current);
+}
+
+function refusalOf({ target, value, name }: Piece, state: State): FeedbackRefusal | undefined {
+  const { workspace, subject: { position, counts }, voice } = state;
+  if (workspace === null) return "key_invalid";
   if (state.isForbidden) return "feedback_forbidden";
   if (position === null ? !("recordKey" in target) || state.hasArrived : !state.isOwn) return "record_not_found";
   if (value === undefined) return undefined;
-  if (state.hasDeclared && !rule?.isDeclared) return "name_undeclared";
+  const rule = workspace.rules.get(name), authors = counts.authors.get(name)!;
+  if (workspace.hasDeclared && !rule?.isDeclared) return "name_undeclared";
   if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
   if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
-  if (current !== undefined) return undefined;
-  if (position === null && state.waiting >= maxWaiting) return "too_many_waiting";
-  if (state.authors >= feedbackLimits.authors) return "too_many_authors";
-  if (state.authors === 0 && state.names >= feedbackLimits.names) return "too_many_names";
-  const isFull = rule === undefined && state.namesOfWorkspace >= feedbackLimits.namesOfWorkspace;
+  if (voice.current !== undefined) return undefined;
+  if (position === null && workspace.waiting >= maxWaiting) return "too_many_waiting";
+  if (authors >= feedbackLimits.authors) return "too_many_authors";
+  if (authors === 0 && counts.names >= feedbackLimits.names) return "too_many_names";
+  const isFull = rule === undefined && workspace.names >= feedbackLimits.namesOfWorkspace;
   return isFull ? "too_many_names_of_workspace" : undefined;
 }
-
-const isSame = (current: State["current"], { value, comment, source }: Piece): boolean =>
-  current !== undefined && current.value === toStored(value!) && current.comment === comment &&
-  current.source === source;
 
 /** Whether the declaration of a name allows a value of its kind. */
 function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue): boolean {

@@ -330,31 +330,6 @@ test("a batch is given in its order, by whatever names its record", async () => 
   }
 });
 
-test("a batch about one thing reads it once for each change, and not again for each piece", async () => {
-  const world = await createWorld();
-  const recordId = await record(world) as RecordId, keyHash = await hashApiKey(world.key);
-  const pieceOf = (value: number): Piece => ({
-    ...{ giver: { keyHash }, target: { recordId }, name: "score", author: "" },
-    ...{ value, comment: "", source: "user" },
-  });
-  let states = 0;
-  const counting: Database = {
-    ...world.database,
-    async read(statement) {
-      const rows = await world.database.read(statement);
-      states += rows.length;
-      return rows;
-    },
-  };
-  const { results } = await giveFeedback(counting, Array.from({ length: 200 }, () => pieceOf(1)), noon);
-  assert.is(results.filter((result) => result.refusal === undefined && result.isChanged).length, 1);
-  assert.is(states, 2);
-  states = 0;
-  await giveFeedback(counting, Array.from({ length: 20 }, (_, nth) => pieceOf(nth)), noon);
-  assert.is(states, 20);
-  assert.equal(await stored(world), [thumb(19, { name: "score" })]);
-});
-
 test("a batch is given in order, however its pieces name a record", async () => {
   const world = await createWorld();
   const id = await record(world, goodBody, { "Idempotency-Key": "order-1" });

@@ -1,0 +1,218 @@
+// Looks up what there is before feedback is given: one query for many pieces.
+import { readSlotId } from "../common/ids.ts";
+import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
+import { toSqlJson } from "../common/json-text.ts";
+import { getOrAdd } from "../common/maps.ts";
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
+import { idAt } from "./blocks.ts";
+import type { Piece, State, StoredValue, Subject, Target, Workspace } from "./feedback-state.ts";
+import { keyLifetime } from "./idempotency-keys.ts";
+import { jsonTable } from "./statements.ts";
+
+const hexadecimal = (text: string) => `(instr('0123456789abcdef', ${text}) - 1)`;
+const slotOf = (id: string) => `16 * ${hexadecimal(`substr(${id}, 30, 1)`)} + ${hexadecimal(`substr(${id}, 31, 1)`)}`;
+
+const onKey = "from waiting_feedback where t.position is null and workspace_id = g.workspace_id and key = t.record_key";
+
+/** A JSON array of arrays with these members, of all rows. */
+const rowsOf = (...members: string[]): string => `json_group_array(json_array(${members.join(", ")}))`;
+
+// Each list is read once, however many pieces share an item of it, and returned as one text: that takes a fraction of the time
+// of rows.
+const readSql = `
+  with ${jsonTable("giver_given", ["hash", "workspace"], "givers")},
+  ${jsonTable("target_given", ["giver", "commit_id", "slot", "record_key", "position"], "targets")},
+  ${jsonTable("voice", ["target", "name", "author"], "voices")},
+  giver as materialized (
+    select e.ordinal, coalesce(s.id, k.workspace_id) as workspace_id, k.deployment_id as only_deployment,
+      coalesce(k.read_only and not k.submit_only, 0) as is_forbidden
+    from giver_given e
+    left join workspaces s on s.id = e.workspace and s.id not in (select id from deleted_workspaces)
+    left join api_key_secrets k on k.hash = e.hash and (k.expires_at is null or k.expires_at > :now)
+  ),
+  place as materialized (
+    select t.ordinal, t.giver, t.record_key, t.commit_id is not null as has_id, coalesce(
+      t.position,
+      (select m.position + t.slot from commits m where m.id = t.commit_id and m.position + t.slot < m.next_position),
+      (
+        select m.position + ${slotOf("i.record_id")}
+        from giver g
+        cross join idempotency_keys i on i.workspace_id = g.workspace_id and i.key = t.record_key
+          and i.created_at >= :validSince
+        cross join commits m on m.id = substr(i.record_id, 6, 24)
+        where t.record_key is not null and g.ordinal = t.giver
+      )
+    ) as at
+    from target_given t
+  ),
+  target as materialized (
+    select p.ordinal, p.giver, p.record_key, p.has_id, p.at is not null as has_arrived, d.position, d.deployment_id
+    from place p left join diagnoses d on d.position = p.at
+  ),
+  said as materialized (
+    select v.ordinal, coalesce(f.change, iif(q.value is null, 0, 1)) as change,
+      coalesce(f.change, iif(q.value is null, null, 1), (
+        select max(change) from earlier_feedback where position = t.position and name = v.name and author = v.author
+      ), 0) as last_change,
+      coalesce(f.value, q.value) as value, coalesce(f.comment, q.comment) as comment,
+      coalesce(f.source, q.source) as source, coalesce(f.given_at, q.given_at) as given_at,
+      (select count(*) from feedback where position = t.position and name = v.name)
+        + (select count(*) ${onKey} and name = v.name) as authors
+    from voice v cross join target t on t.ordinal = v.target cross join giver g on g.ordinal = t.giver
+    left join feedback f on f.position = t.position and f.name = v.name and f.author = v.author
+    left join waiting_feedback q on t.position is null
+      and q.workspace_id = g.workspace_id and q.key = t.record_key and q.name = v.name and q.author = v.author
+  )
+  select
+    (
+      select ${
+  rowsOf(
+    ...["g.ordinal", "g.workspace_id", "g.only_deployment", "g.is_forbidden"],
+    "(select count(*) from feedback_names where workspace_id = g.workspace_id)",
+    "exists (select 1 from feedback_names where workspace_id = g.workspace_id and is_declared)",
+    `iif(
+          exists (select 1 from target where giver = g.ordinal and position is null and record_key is not null),
+          (select count(*) from (select 1 from waiting_feedback where workspace_id = g.workspace_id limit :maxWaiting)),
+          0
+        )`,
+  )
+} from giver g
+    ) as givers,
+    (
+      select ${rowsOf("g.ordinal", "n.name", "n.kind", "n.is_declared", "n.minimum", "n.maximum", "json(n.labels)")}
+      from json_each(:names) e cross join giver g on g.ordinal = e.value ->> 0
+      cross join feedback_names n on n.workspace_id = g.workspace_id and n.name = e.value ->> 1
+    ) as names,
+    (
+      select ${
+  rowsOf(
+    ...["t.ordinal", "t.has_arrived", "t.position"],
+    `iif(t.has_id, null, (
+          select ${
+      idAt("diag", "t.position")
+    } from commits m where m.position <= t.position order by m.position desc limit 1
+        ))`,
+    "t.deployment_id",
+    // A caller without a workspace, as one whose key has just ended, owns none.
+    `t.position is null or coalesce(
+          g.workspace_id = (select workspace_id from calls where position <= t.position order by position desc limit 1)
+            and (g.only_deployment is null or g.only_deployment = t.deployment_id),
+          0
+        )`,
+    `(select count(distinct name) from feedback where position = t.position) + (select count(distinct name) ${onKey})`,
+  )
+} from target t cross join giver g on g.ordinal = t.giver
+    ) as targets,
+    (
+      select ${
+  rowsOf("ordinal", "authors", "last_change", "change", "value", "comment", "source", "given_at")
+} from said where authors > 0 or last_change > 0
+    ) as voices`;
+
+export const maxWaiting = 100_000; // pieces of a workspace that wait for their records
+
+/** Different items in the order in which they come. `placeOf` gives the place of one by its key. */
+function createList<Item>() {
+  const places = new Map<string, number>(), items: Item[] = [];
+  return {
+    items,
+    placeOf(key: string, make: () => Item): number {
+      const known = places.get(key);
+      if (known !== undefined) return known;
+      places.set(key, items.length);
+      return items.push(make()) - 1;
+    },
+  };
+}
+
+function toRow(target: Target): unknown[] {
+  if ("position" in target) return [null, null, null, target.position];
+  if ("recordKey" in target) return [null, null, target.recordKey, null];
+  const { commitId, slot } = readSlotId("diag", target.recordId) ?? {};
+  return [commitId, slot, null, null];
+}
+
+const nothingSaid: Rows["voices"][number] = [0, 0, 0, 0, null, "", "user", 0];
+
+/** What names a record, in one text. Ids, hashes and positions differ in their form. */
+const keyOf = (target: Target): string => String(Object.values(target)[0]);
+
+/** The places of what a piece consists of in the lists that are read. */
+type Place = { nthGiver: number; nthTarget: number; nthVoice: number };
+
+/** Reads what is there for each piece, in their order. */
+export async function readStates(database: Database, pieces: Piece[], now: number): Promise<State[]> {
+  const givers = createList<unknown[]>(), names = createList<unknown[]>();
+  const targets = createList<unknown[]>(), voices = createList<unknown[]>();
+  const places = pieces.map(({ giver, target, name, author }): Place => {
+    const nthGiver = "keyHash" in giver
+      ? givers.placeOf(giver.keyHash, () => [giver.keyHash, null])
+      : givers.placeOf(giver.workspaceId, () => [null, giver.workspaceId]);
+    names.placeOf(`${nthGiver} ${name}`, () => [nthGiver, name]);
+    const nthTarget = targets.placeOf(`${nthGiver} ${keyOf(target)}`, () => [nthGiver, ...toRow(target)]);
+    const nthVoice = voices.placeOf(`${nthTarget} ${name} ${author}`, () => [nthTarget, name, author]);
+    return { nthGiver, nthTarget, nthVoice };
+  });
+  const lists = { givers, names, targets, voices };
+  const texts = Object.entries(lists).map(([name, { items }]) => [name, toSqlJson(items)] as const);
+  const args = { ...Object.fromEntries(texts), now, validSince: now - keyLifetime, maxWaiting };
+  const [row] = await database.read({ sql: readSql, args });
+  const read = <Item>(list: keyof typeof lists): Item[] => JSON.parse(text(row!, list));
+  return toStates(pieces, places, {
+    givers: read("givers"),
+    names: read("names"),
+    targets: read("targets"),
+    voices: read("voices"),
+  });
+}
+
+/** What the query returns, each with its place in its list. A name or a voice of which nothing is stored is missing. */
+type Rows = {
+  givers: [number, WorkspaceId | null, DeploymentId | null, isForbidden: 0 | 1, number, hasDeclared: 0 | 1, number][];
+  names: [nthGiver: number, string, FeedbackKind, isDeclared: 0 | 1, number | null, number | null, string[] | null][];
+  targets: [number, hasArrived: 0 | 1, number | null, RecordId | null, DeploymentId | null, isOwn: 0 | 1, number][];
+  voices: [number, authors: number, lastChange: number, number, StoredValue | null, string, FeedbackSource, number][];
+};
+
+/** Puts together what there is before each piece. What several pieces share is one object, however they name it. */
+function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
+  const workspaces = new Map<string, Workspace>(), subjects = new Map<string, Subject>();
+  const givers = new Map(rows.givers.map(([nth, id, onlyDeployId, isForbidden, names, hasDeclared, waiting]) => {
+    const workspace = id === null ? null : getOrAdd<string, Workspace>(workspaces, id, () => ({
+      ...{ id, rules: new Map(), newNames: new Set(), hasDeclared: hasDeclared === 1, names, waiting },
+    }));
+    // They are counted only for a giver with a record that has not arrived.
+    if (workspace !== null) workspace.waiting = Math.max(workspace.waiting, waiting);
+    return [nth, { workspace, onlyDeployId, isForbidden: isForbidden === 1 }];
+  }));
+  for (const [nthGiver, name, kind, isDeclared, minimum, maximum, labels] of rows.names) {
+    givers.get(nthGiver)!.workspace!.rules.set(name, { kind, isDeclared: isDeclared === 1, minimum, maximum, labels });
+  }
+  const targets = new Map(rows.targets.map((row) => [row[0], row]));
+  const voices = new Map(rows.voices.map((row) => [row[0], row]));
+  return places.map(({ nthGiver, nthTarget, nthVoice }, nth) => {
+    const { target, name, author } = pieces[nth]!, giver = givers.get(nthGiver)!;
+    const [, hasArrived, position, recordId, deployId, isOwn, names] = targets.get(nthTarget)!;
+    const place = position === null ? `${giver.workspace?.id} ${keyOf(target)}` : String(position);
+    const subject = getOrAdd<string, Subject>(subjects, place, () => ({
+      position,
+      recordKey: position === null && "recordKey" in target ? target.recordKey : null,
+      stored: { names, authors: new Map() },
+      counts: { names, authors: new Map() },
+      voices: new Map(),
+    }));
+    const voice = getOrAdd(subject.voices, `${name} ${author}`, () => {
+      const [, authors, lastChange, change, value, comment, source, givenAt] = voices.get(nthVoice) ?? nothingSaid;
+      for (const counts of [subject.stored, subject.counts]) counts.authors.set(name, authors);
+      const current = value === null ? undefined : { value, comment, source, givenAt, change };
+      return { name, author, current, lastChange, stored: { change: current?.change ?? 0, lastChange }, ended: [] };
+    });
+    return {
+      ...giver,
+      ...{ recordId: "recordId" in target && position !== null ? target.recordId : recordId, deployId },
+      ...{ hasArrived: hasArrived === 1, isOwn: isOwn === 1, subject, voice },
+    };
+  });
+}
