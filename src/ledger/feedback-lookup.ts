@@ -7,7 +7,7 @@ import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
 import { idAt } from "./blocks.ts";
-import type { Piece, State, StoredValue, Subject, Target, Workspace } from "./feedback-state.ts";
+import type { Count, Piece, State, StoredValue, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import { jsonTable } from "./statements.ts";
 
@@ -179,6 +179,7 @@ type Rows = {
 /** Puts together what there is before each piece. What several pieces share is one object, however they name it. */
 function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
   const workspaces = new Map<string, Workspace>(), subjects = new Map<string, Subject>();
+  const counts = new Map<string, Count>(), voices = new Map<string, Voice>();
   const givers = new Map(rows.givers.map(([nth, id, onlyDeployId, isForbidden, names, hasDeclared, waiting]) => {
     const workspace = id === null ? null : getOrAdd<string, Workspace>(workspaces, id, () => ({
       ...{ id, rules: new Map(), newNames: new Set(), hasDeclared: hasDeclared === 1, names, waiting },
@@ -191,28 +192,29 @@ function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
     givers.get(nthGiver)!.workspace!.rules.set(name, { kind, isDeclared: isDeclared === 1, minimum, maximum, labels });
   }
   const targets = new Map(rows.targets.map((row) => [row[0], row]));
-  const voices = new Map(rows.voices.map((row) => [row[0], row]));
-  return places.map(({ nthGiver, nthTarget, nthVoice }, nth) => {
-    const { target, name, author } = pieces[nth]!, giver = givers.get(nthGiver)!;
+  const said = new Map(rows.voices.map((row) => [row[0], row]));
+  return places.map(({ nthGiver, nthTarget, nthVoice }, nth): State => {
+    const { target, name, author } = pieces[nth]!;
+    const { workspace, onlyDeployId, isForbidden } = givers.get(nthGiver)!;
     const [, hasArrived, position, recordId, deployId, isOwn, names] = targets.get(nthTarget)!;
-    const place = position === null ? `${giver.workspace?.id} ${keyOf(target)}` : String(position);
-    const subject = getOrAdd<string, Subject>(subjects, place, () => ({
+    const [, authors, lastChange, change, ...what] = said.get(nthVoice) ?? nothingSaid;
+    const place = position === null ? `${workspace?.id} ${keyOf(target)}` : String(position);
+    const subject = getOrAdd(subjects, place, () => ({
       position,
       recordKey: position === null && "recordKey" in target ? target.recordKey : null,
-      stored: { names, authors: new Map() },
-      counts: { names, authors: new Map() },
-      voices: new Map(),
+      names: { stored: names, decided: names },
     }));
-    const voice = getOrAdd(subject.voices, `${name} ${author}`, () => {
-      const [, authors, lastChange, change, value, comment, source, givenAt] = voices.get(nthVoice) ?? nothingSaid;
-      for (const counts of [subject.stored, subject.counts]) counts.authors.set(name, authors);
-      const current = value === null ? undefined : { value, comment, source, givenAt, change };
-      return { name, author, current, lastChange, stored: { change: current?.change ?? 0, lastChange }, ended: [] };
-    });
     return {
-      ...giver,
-      ...{ recordId: "recordId" in target && position !== null ? target.recordId : recordId, deployId },
-      ...{ hasArrived: hasArrived === 1, isOwn: isOwn === 1, subject, voice },
+      ...{ workspace, onlyDeployId, isForbidden, deployId, subject },
+      recordId: "recordId" in target && position !== null ? target.recordId : recordId,
+      hasArrived: hasArrived === 1,
+      isOwn: isOwn === 1,
+      authors: getOrAdd(counts, `${place} ${name}`, () => ({ stored: authors, decided: authors })),
+      voice: getOrAdd(voices, `${place} ${name} ${author}`, () => {
+        const [value, comment, source, givenAt] = what;
+        const current = value === null ? undefined : { value, comment, source, givenAt, change };
+        return { name, author, current, lastChange, stored: current?.change ?? 0, ended: [] };
+      }),
     };
   });
 }

@@ -5,11 +5,17 @@ import { toSqlJson } from "../common/json-text.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
-import type { Said, Subject, Voice, Workspace } from "./feedback-state.ts";
+import type { Count, Said, Subject, Voice, Workspace } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 
 /** What to write: what a voice says now, or that it is withdrawn, and what it said in between. */
-export type Change = { workspace: Workspace; onlyDeployId: DeploymentId | null; subject: Subject; voice: Voice };
+export type Change = {
+  workspace: Workspace;
+  onlyDeployId: DeploymentId | null;
+  subject: Subject;
+  authors: Count;
+  voice: Voice;
+};
 
 /** How many changes of a piece are kept, with the last one. */
 export const keptChanges = 100;
@@ -75,7 +81,7 @@ const isAsSeen = `iif(
 
 const isOnRecord = ({ subject }: Change): boolean => subject.position !== null;
 const isGiven = ({ voice }: Change): boolean => voice.current !== undefined;
-const isThere = ({ voice }: Change): boolean => voice.stored.change > 0;
+const isThere = ({ voice }: Change): boolean => voice.stored > 0;
 const hasEnded = ({ voice }: Change): boolean => voice.ended.length > 0;
 const isLong = (change: Change): boolean => numberOf(change) > keptChanges;
 /** Whether no statement follows the one that stores it. */
@@ -221,21 +227,19 @@ export async function writeChanges(
 }
 
 /** Does not count a piece that is withdrawn. */
-function forget({ subject: { stored }, voice: { name } }: Change): void {
-  const authors = stored.authors.get(name)! - 1;
-  stored.authors.set(name, authors);
-  if (authors === 0) stored.names--;
+function forget({ subject, authors }: Change): void {
+  if (--authors.stored === 0) subject.names.stored--;
 }
 
 const numberOf = ({ voice: { current, lastChange } }: Change): number => current?.change ?? lastChange + 1;
 
 function toShared(change: Change): unknown[] {
-  const { workspace, onlyDeployId, subject, voice: { name, current, stored, ended } } = change;
+  const { workspace, onlyDeployId, subject, authors, voice: { name, current, stored, ended } } = change;
   const isSaid = current !== undefined || ended.length > 0;
   return [
     ...[workspace.id, name, isSaid ? workspace.rules.get(name)!.kind : null, current?.source ?? null, onlyDeployId],
-    ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored.change],
-    ...[subject.stored.names, subject.stored.authors.get(name)!],
+    ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored],
+    ...[subject.names.stored, authors.stored],
   ];
 }
 

@@ -57,18 +57,15 @@ export type Workspace = {
   waiting: number;
 };
 
-/** How many names are on a record, and how many authors each name of the pieces has. */
-export type Counts = { names: number; authors: Map<string, number> };
+/** How many there are: as it is stored, and with the pieces that are decided. */
+export type Count = { stored: number; decided: number };
 
 /** A record, or an idempotency key under which none has arrived. */
 export type Subject = {
   position: number | null;
   recordKey: string | null;
-  /** As they are stored, and with the pieces that are decided. */
-  stored: Counts;
-  counts: Counts;
-  /** Those of the pieces, by name and author. */
-  voices: Map<string, Voice>;
+  /** How many names of feedback it has. */
+  names: Count;
 };
 
 /** What is said on a record by an author under a name. `change` is its number, from 1 on. */
@@ -81,8 +78,8 @@ export type Voice = {
   current: Said | undefined;
   /** The number of the last change, whether it still holds or was withdrawn. */
   lastChange: number;
-  /** What is stored: the number of what holds, or 0, and that of the last change. */
-  stored: { change: number; lastChange: number };
+  /** The number of what is stored, or 0. */
+  stored: number;
   /** What was decided and then replaced or withdrawn before it was stored. */
   ended: Said[];
 };
@@ -102,6 +99,8 @@ export type State = {
   /** Whether the giver may see the record, if there is one. */
   isOwn: boolean;
   subject: Subject;
+  /** How many authors the name has on the record. */
+  authors: Count;
   voice: Voice;
 };
 

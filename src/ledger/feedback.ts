@@ -74,8 +74,8 @@ export async function giveFeedback(
   return { results, expired };
 }
 
-const toChange = ({ workspace, onlyDeployId, subject, voice }: State): Change => ({
-  ...{ workspace: workspace!, onlyDeployId, subject, voice },
+const toChange = ({ workspace, onlyDeployId, subject, authors, voice }: State): Change => ({
+  ...{ workspace: workspace!, onlyDeployId, subject, authors, voice },
 });
 
 /** What a piece comes to. What it changes is in its state then. */
@@ -102,49 +102,41 @@ function decide(piece: Piece, state: State, now: number): FeedbackResult {
 }
 
 /** Counts a piece where there is none. */
-function add(
-  workspace: Workspace,
-  { subject: { position, counts }, voice: { name } }: State,
-  kind: FeedbackKind,
-): void {
-  const authors = counts.authors.get(name)!;
-  counts.authors.set(name, authors + 1);
-  if (authors === 0) counts.names++;
-  if (position === null) workspace.waiting++;
+function add(workspace: Workspace, { subject, authors, voice: { name } }: State, kind: FeedbackKind): void {
+  if (authors.decided++ === 0) subject.names.decided++;
+  if (subject.position === null) workspace.waiting++;
   if (workspace.rules.has(name)) return;
   workspace.rules.set(name, { kind, isDeclared: false, minimum: null, maximum: null, labels: null });
   workspace.newNames.add(name);
   workspace.names++;
 }
 
-function withdraw(workspace: Workspace, { subject: { position, counts }, voice }: State): void {
+function withdraw(workspace: Workspace, { subject, authors, voice }: State): void {
   end(voice);
   voice.current = undefined;
-  const authors = counts.authors.get(voice.name)! - 1;
-  counts.authors.set(voice.name, authors);
-  if (authors === 0) counts.names--;
-  if (position === null) workspace.waiting--;
+  if (--authors.decided === 0) subject.names.decided--;
+  if (subject.position === null) workspace.waiting--;
 }
 
 /** Keeps what a voice said for its history, unless that is stored and is moved there. */
 function end({ current, stored, ended }: Voice): void {
-  if (current !== undefined && current.change !== stored.change) ended.push(current);
+  if (current !== undefined && current.change !== stored) ended.push(current);
 }
 
 function refusalOf({ target, value, name }: Piece, state: State): FeedbackRefusal | undefined {
-  const { workspace, subject: { position, counts }, voice } = state;
+  const { workspace, subject: { position, names }, authors, voice } = state;
   if (workspace === null) return "key_invalid";
   if (state.isForbidden) return "feedback_forbidden";
   if (position === null ? !("recordKey" in target) || state.hasArrived : !state.isOwn) return "record_not_found";
   if (value === undefined) return undefined;
-  const rule = workspace.rules.get(name), authors = counts.authors.get(name)!;
+  const rule = workspace.rules.get(name);
   if (workspace.hasDeclared && !rule?.isDeclared) return "name_undeclared";
   if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
   if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
   if (voice.current !== undefined) return undefined;
   if (position === null && workspace.waiting >= maxWaiting) return "too_many_waiting";
-  if (authors >= feedbackLimits.authors) return "too_many_authors";
-  if (authors === 0 && counts.names >= feedbackLimits.names) return "too_many_names";
+  if (authors.decided >= feedbackLimits.authors) return "too_many_authors";
+  if (authors.decided === 0 && names.decided >= feedbackLimits.names) return "too_many_names";
   const isFull = rule === undefined && workspace.names >= feedbackLimits.namesOfWorkspace;
   return isFull ? "too_many_names_of_workspace" : undefined;
 }
