@@ -5,7 +5,7 @@ import { DiagnosisResponse, DiagnosisResults, RateLimitErrorResponse, Revisions 
 import { ServedPrompt } from "../src/schema/serving.ts";
 import { nameOf, partsOf, schemaOf } from "../src/schema/struct.ts";
 import type { JsonSchema } from "../src/schema/struct.ts";
-import { DiagnosisItem } from "../src/schema/submits.ts";
+import { DiagnosisItem } from "../src/schema/submit-schemas.ts";
 
 const roots = [
   DiagnosisItem,

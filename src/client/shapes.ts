@@ -27,6 +27,8 @@ export type DiagnosisItem = {
   additional_properties?: Record<string, unknown> | undefined;
   /** The version that was used, from `deploy.currentVersion`. The default is the live one. */
   promptVersion?: number | undefined;
+  /** The id of the rollout that chose `promptVersion`. */
+  rollout?: string | undefined;
   [member: string]: unknown;
 };
 

@@ -75,6 +75,13 @@ export const methodNotAllowed = () => new Refusal("method_not_allowed", "Method 
 export const quotaExhausted = () => new Refusal("quota_exhausted", "Rate limit exceeded");
 export const versionNotFound = () =>
   new Refusal("invalid", "Field promptVersion must be a version of the deployment's prompt", "version_not_found");
+export const rolloutNotFound = () =>
+  new Refusal(
+    "invalid",
+    "Field rollout must be a rollout of the deployment, with promptVersion one of its versions",
+    "rollout_not_found",
+  );
+export const invalidRolloutKey = () => new Refusal("invalid", "Parameter key must be 1 to 200 characters");
 export const keyReused = () => new Refusal("key_reused", "Idempotency-Key was used with another request");
 export const invalidIdempotencyKey = () =>
   new Refusal("invalid", "Idempotency-Key header must be 1 to 255 printable ASCII characters");

@@ -75,18 +75,15 @@ export function createMetrics(): Metrics {
 
 /** Keeps one series for each combination of label values seen. Without labels there is one series from the start. */
 function seriesBy<T>(labels: string[], create: () => T) {
-  const found = new Map<string, { pairs: string[]; series: T }>();
+  const found = new Map<string, [pairs: string[], series: T]>();
   function of(values: string[]): T {
-    const name = values.length === 1 ? values[0]! : values.join("\n");
-    const known = found.get(name);
-    if (known !== undefined) return known.series;
-    const pairs = pairsOf(labels, values);
-    const series = create();
-    found.set(name, { pairs, series });
-    return series;
+    const name = values.join("\n");
+    let known = found.get(name);
+    if (known === undefined) found.set(name, known = [pairsOf(labels, values), create()]);
+    return known[1];
   }
   if (labels.length === 0) of([]);
-  return { of, list: () => Array.from(found.values(), ({ pairs, series }): [string[], T] => [pairs, series]) };
+  return { of, list: () => [...found.values()] };
 }
 
 const pairsOf = (labels: string[], values: string[]): string[] =>

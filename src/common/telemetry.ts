@@ -35,7 +35,7 @@ export function createTelemetry(): Telemetry {
   const { counter, histogram } = metrics;
   const databaseErrors = counter(
     "promptledger_database_errors_total",
-    "Failed database operations: blocked (may succeed later), unknown (no reply), refused, other",
+    "Failed database operations",
     ["kind"],
     ["blocked", "unknown", "refused", "other"],
   );
@@ -44,7 +44,7 @@ export function createTelemetry(): Telemetry {
     requests: counter("promptledger_http_requests_total", "Requests answered", ["method", "route", "status"]),
     requestSeconds: histogram(
       "promptledger_http_request_duration_seconds",
-      "Time from a request's arrival to its response, without a streamed body",
+      "Time to a response, without a streamed body",
       seconds,
       ["method", "route"],
     ),
@@ -52,7 +52,7 @@ export function createTelemetry(): Telemetry {
     groupSize: histogram("promptledger_group_size", "Requests that shared a transaction", powersOfTwo),
     commitSeconds: histogram(
       "promptledger_commit_duration_seconds",
-      "Time of a group's transaction, including the round trip",
+      "Time of a group's transaction",
       [0.0001, 0.00025, 0.0005, ...seconds],
     ),
     databaseErrors: (failure) => databaseErrors(errorKinds[failure ?? ""] ?? "other"),

@@ -43,8 +43,9 @@ export function createApp(
     "/": readRoot,
     "/v1/usage": readUsage,
     "/v1/revisions": readRevisions,
+    "/healthz": checkHealth,
+    "/readyz": checkReadiness,
   });
-  addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness });
   if (metricsToken !== undefined) {
     router.all("/metrics", ({ request }) => requireBearer(request, metricsToken));
     addReads(router, { "/metrics": readMetrics });

@@ -20,9 +20,9 @@ export async function readKeyHash(header: string, { keyHashes }: Context): Promi
 }
 
 export function readBearer(header: string): string {
-  const [scheme, token = ""] = /^(\S+)(?:\s+(.*))?$/s.exec(header)?.slice(1) ?? [];
-  if (scheme?.toLowerCase() !== "bearer") throw missingAuthorization();
-  return token;
+  const found = /^bearer(?:\s+(.*))?$/is.exec(header);
+  if (found === null) throw missingAuthorization();
+  return found[1] ?? "";
 }
 
 function readApiKey(header: string): string {

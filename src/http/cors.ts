@@ -21,7 +21,8 @@ export function preflightOf(request: Request, origins: readonly string[]): Answe
   if (headers["Access-Control-Allow-Origin"] === undefined) return undefined;
   return noContent({
     "Access-Control-Allow-Methods": "GET, HEAD, POST, PATCH, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, " +
+    "Access-Control-Allow-Headers":
+      "Accept-Rollout, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, " +
       "X-Request-Id, baggage, traceparent, tracestate",
     "Access-Control-Max-Age": "7200",
   });

@@ -14,7 +14,7 @@ import { toSubmitted } from "./record.ts";
 import { ok, quotaHeaders, refusalOf, statusOf, toRefusal } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "idempotency" | "run">;
+type Item = Pick<Submit, "deployId" | "record" | "promptVersion" | "rollout" | "idempotency" | "run">;
 type Result = { status: number; id: string } | { status: number; error: string; code: string };
 
 const levelsAround = 2; // a record is in an array in an object
@@ -75,9 +75,8 @@ function readItem(source: object, text: string, isDeep: boolean): Item | Refusal
     members.delete("deployId");
     members.delete("idempotencyKey");
     const submitted = toSubmitted({ value, members });
-    const { record, promptVersion } = submitted;
     // It has all members from the start, so that all items have one hidden class.
-    const item: Item = { deployId, record, promptVersion, idempotency: undefined, run: undefined };
+    const item: Item = { deployId, ...submitted, idempotency: undefined, run: undefined };
     if (key === undefined) return item;
     return toIdempotencyKey(key, deployId, submitted).then((idempotency) => Object.assign(item, { idempotency }));
   } catch (error) {
@@ -87,7 +86,7 @@ function readItem(source: object, text: string, isDeep: boolean): Item | Refusal
 }
 
 /**
- * Gives consecutive records for one deployment and version the same object as their `run`. Only those may share a batch, so that
+ * Gives consecutive records for one deployment, version and rollout the same object as their `run`. Only those may share a batch, so that
  * no record gets ahead of another.
  */
 function setRuns(items: (Item | Refusal)[]): void {
@@ -95,6 +94,7 @@ function setRuns(items: (Item | Refusal)[]): void {
   for (const item of items) {
     if (item instanceof Refusal) continue;
     const isLike = item.deployId === last?.deployId && item.promptVersion === last.promptVersion &&
+      item.rollout === last.rollout &&
       item.idempotency === undefined && last.idempotency === undefined;
     item.run = isLike ? last?.run : {};
     last = item;

@@ -47,7 +47,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
       const { answer, cause } = await answerTo(ctx);
       const { headers } = answer;
       headers["X-Request-Id"] = ctx.requestId;
-      if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(request, corsOrigins));
+      if (corsOrigins.length > 0) Object.assign(headers, { ...corsHeaders(request, corsOrigins), ...headers });
       const isBodyLeft = answer.error !== undefined &&
         (endsBody.has(answer.error) || !await discardBody(ctx, context));
       if (isBodyLeft) cancelLater(ctx);

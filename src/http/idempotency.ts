@@ -18,10 +18,11 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
 export async function toIdempotencyKey(
   key: string | undefined,
   deployId: string,
-  { record: { document }, promptVersion }: Submitted,
+  { record: { document }, promptVersion, rollout }: Submitted,
 ): Promise<IdempotencyKey | undefined> {
   if (key === undefined) return undefined;
   if (!isIdempotencyKey(key)) throw invalidIdempotencyKey();
-  const version = promptVersion === undefined ? "" : `\n${promptVersion}`;
-  return { key: await sha256(key), fingerprint: await sha256(`${deployId}\n${document}${version}`) };
+  // A rollout comes with a version.
+  const parts = [deployId, document, promptVersion, rollout].filter((part) => part !== undefined);
+  return { key: await sha256(key), fingerprint: await sha256(parts.join("\n")) };
 }

@@ -16,11 +16,8 @@ export type LogContext = {
 };
 
 /** Adds the ids of the key and its workspace, if they are known. */
-export function setCaller(logContext: LogContext, caller: Caller | undefined): void {
-  if (caller === undefined) return;
-  logContext.workspaceId = caller.workspaceId;
-  logContext.keyId = caller.keyId;
-}
+export const setCaller = (logContext: LogContext, caller: Caller | undefined): void =>
+  void Object.assign(logContext, caller);
 
 const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
   ws: "workspaceId",
@@ -30,10 +27,11 @@ const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
 
 /** Adds an id that a client sent, if it has the form of our ids. Any other text might be a secret. */
 export function setId(logContext: LogContext, id: string): void {
-  if (isId.test(id)) logContext[nouns[id.slice(0, id.indexOf("_"))]!] = id;
+  const [, prefix] = isId.exec(id) ?? [];
+  if (prefix !== undefined) logContext[nouns[prefix]!] = id;
 }
 
-const isId = /^(?:ws|key|dep)_[0-9a-z]{26}$/;
+const isId = /^(ws|key|dep)_[0-9a-z]{26}$/;
 
 /** The level at which a refusal is logged: the more it concerns the operator, the higher. */
 export function levelOf(error: ErrorKind | undefined): LogLevel {

@@ -1,6 +1,6 @@
 // Describes the whole service in OpenAPI 3.1, from the schemas that check its requests. A face.
 import { DiagnosisResponse, DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
-import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submits.ts";
+import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submit-schemas.ts";
 import { refer } from "../schema/struct.ts";
 import { overloaded } from "../common/errors.ts";
 import { version } from "../common/version.ts";

@@ -1,6 +1,6 @@
 // Reads the query of a request, and the parts of its path.
-import { invalidDeployId } from "../common/errors.ts";
-import { isDeployId } from "../schema/values.ts";
+import { invalidDeployId, invalidRolloutKey } from "../common/errors.ts";
+import { isDeployId, isRolloutKey } from "../schema/values.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import type { RequestContext } from "./context.ts";
 import { setId } from "./log-context.ts";
@@ -20,6 +20,13 @@ export function readDeployId({ request, logContext }: RequestContext): Deploymen
   if (more.length > 0 || !isDeployId(deployId)) throw invalidDeployId();
   setId(logContext, deployId);
   return deployId;
+}
+
+/** By what the service picks a version of a rollout. Refuses one that is empty, repeated or too long. */
+export function readRolloutKey(request: Request): string | undefined {
+  const keys = plainQuery.test(request.url) ? [] : readQuery(request).getAll("key");
+  if (keys.length > 1 || !keys.every(isRolloutKey)) throw invalidRolloutKey();
+  return keys[0];
 }
 
 /** Decodes a part of a path. A malformed encoding stays as it is. It matches no id. */

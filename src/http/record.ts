@@ -1,10 +1,10 @@
 // Makes a record of a submit's body.
 import { normalizeNumber, stringifyMembers } from "../common/json-text.ts";
-import type { NewDiagnosis } from "../ledger/admission.ts";
+import type { Submit } from "../ledger/admission.ts";
 import { measuresOf } from "../ledger/measures.ts";
 import type { DiagnosisRequest } from "../schema/submits.ts";
 
-export type Submitted = { record: NewDiagnosis; promptVersion: number | undefined };
+export type Submitted = Pick<Submit, "record"> & Required<Pick<Submit, "promptVersion" | "rollout">>;
 
 const numbers = ["status", "latency", "startAt", "endAt"];
 
@@ -13,14 +13,15 @@ const numbers = ["status", "latency", "startAt", "endAt"];
  * was sent, even a number that a double would round.
  */
 export function toSubmitted({ value, members }: { value: DiagnosisRequest; members: Map<string, string> }): Submitted {
-  const { sessionId, status, promptVersion } = value;
+  const { sessionId, status, promptVersion, rollout } = value;
   members.set("sessionId", JSON.stringify(sessionId));
   for (const name of numbers) {
     const text = members.get(name);
     if (text !== undefined) members.set(name, normalizeNumber(text));
   }
-  // The version has a column of its own.
+  // These have columns of their own.
   members.delete("promptVersion");
+  members.delete("rollout");
   const measures = measuresOf(value, members);
-  return { record: { sessionId, status, measures, document: stringifyMembers(members) }, promptVersion };
+  return { record: { sessionId, status, measures, document: stringifyMembers(members) }, promptVersion, rollout };
 }

@@ -9,6 +9,7 @@ import {
   quotaExhausted,
   readForbidden,
   Refusal,
+  rolloutNotFound,
   submitForbidden,
   versionNotFound,
 } from "../common/errors.ts";
@@ -115,9 +116,14 @@ export function toResponse({ status, headers, body, end }: Answer, isHead: boole
   return new Response(isHead ? null : toStream(partsOf(bytes), context), { status, headers });
 }
 
-/** The response to a refusal: `{ error }`, and for a face its `code`. */
-export const refuse = ({ kind, code, message }: Refusal, headers: HeaderValues = {}, hasCode = false): Answer => ({
-  ...json(statusOf[kind], { error: message, ...(hasCode ? { code } : {}) }, { ...headersOf[kind], ...headers }),
+/** The response to a refusal: `{ error }`, for a face its `code`, and `more`. */
+export const refuse = (
+  { kind, code, message }: Refusal,
+  headers: HeaderValues = {},
+  hasCode = false,
+  more: object = hasCode ? { code } : {},
+): Answer => ({
+  ...json(statusOf[kind], { error: message, ...more }, { ...headersOf[kind], ...headers }),
   error: kind,
 });
 
@@ -128,6 +134,7 @@ const refusals = {
   submit_forbidden: submitForbidden(),
   deployment_not_found: deployNotFound(),
   version_not_found: versionNotFound(),
+  rollout_not_found: rolloutNotFound(),
   key_reused: keyReused(),
   quota_exhausted: quotaExhausted(),
 };
@@ -145,10 +152,9 @@ export const detailsOf = ({ limit, used, resetsAt, upgradeUrl }: Quota): QuotaDe
 });
 
 function refuseQuota(quota: Quota, now: number): Answer {
-  const { kind, message } = refusals.quota_exhausted;
   const wait = Math.max(1, Math.ceil((quota.resetsAt - now) / 1000));
   const headers = { ...quotaHeaders(quota), "Retry-After": String(wait) };
-  return { ...json(statusOf[kind], { error: message, details: detailsOf(quota) }, headers), error: kind };
+  return refuse(refusals.quota_exhausted, headers, false, { details: detailsOf(quota) });
 }
 
 /** The refusal that a client gets for an error. It says nothing about the cause of an unexpected error. */

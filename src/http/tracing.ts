@@ -8,12 +8,12 @@ export function requestIdOf(request: Request, secrets: readonly string[]): strin
   return ["pl_", "plm_", ...secrets].some((secret) => given.includes(secret)) ? undefined : given;
 }
 
+// There is no version ff, nothing may follow in version 00, and ids of zeros are invalid.
+const traceparent = /^(?!ff)(?!00.{54})[0-9a-f]{2}-(?!0+-)([0-9a-f]{32})-(?!0+-)([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
+
 /** The trace and the parent span of a request, by W3C Trace Context. */
 export function traceOf(request: Request): { traceId: string; parentId: string } | undefined {
   const header = request.headers.get("traceparent");
-  if (header === null) return undefined;
-  const [, version, traceId, parentId, more] = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
-    .exec(header) ?? [];
-  if (version === undefined || version === "ff" || version === "00" && more !== undefined) return undefined;
-  return /^0+$/.test(traceId!) || /^0+$/.test(parentId!) ? undefined : { traceId: traceId!, parentId: parentId! };
+  const [, traceId, parentId] = header === null ? [] : traceparent.exec(header) ?? [];
+  return traceId === undefined ? undefined : { traceId, parentId: parentId! };
 }

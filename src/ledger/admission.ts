@@ -1,5 +1,5 @@
 // The requests that the ledger decides, its decisions, and how it puts the requests of a group into batches.
-import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, KeyId, RecordId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import type { QuotaState } from "../schema/serving.ts";
@@ -19,13 +19,18 @@ type RequestBase = {
   isGone?: (() => boolean) | undefined;
 };
 
-export type Read = RequestBase & { operation: "read"; deployId: DeploymentRef };
+/** What a request that stores no record lacks. */
+type Recordless = { [Name in "promptVersion" | "rollout" | "idempotency" | "run"]?: undefined };
+
+export type Read = RequestBase & Recordless & { operation: "read"; deployId: DeploymentRef };
 export type Submit = RequestBase & {
   operation: "submit";
   deployId: DeploymentRef;
   record: NewDiagnosis;
   /** The version of the prompt that the record is for. The default is the live one. */
   promptVersion?: number | undefined;
+  /** The rollout that chose that version. */
+  rollout?: string | undefined;
   idempotency?: IdempotencyKey | undefined;
   /**
    * Submits with the same object here may share a batch. Without it, all like submits may. Records of one request have it, so
@@ -34,7 +39,7 @@ export type Submit = RequestBase & {
   run?: object | undefined;
 };
 /** Looks up a key, the quota of its workspace and, for `revisions`, the live versions. It is not counted or logged. */
-export type Check = RequestBase & { operation: "check" | "revisions"; deployId: "" };
+export type Check = RequestBase & Recordless & { operation: "check" | "revisions"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
 /** For the request log. The caller is undefined if the key is invalid. `groupSize` requests were decided together. */
@@ -55,38 +60,39 @@ export type Refused =
         | "read_forbidden"
         | "submit_forbidden"
         | "deployment_not_found"
-        | "version_not_found";
+        | "version_not_found"
+        | "rollout_not_found";
     }
     | { outcome: "quota_exhausted"; quota: Quota }
   );
-/** `prompt` is the prompt as the specification serves it. */
-export type Served = { outcome: "read"; prompt: JsonText; quota: Quota; audit: Audit };
+/** `prompt` is the live version as the specification serves it. While a rollout is active, that has the candidate. */
+export type Served = { outcome: "read"; prompt: JsonText; rollout?: ServedRollout; quota: Quota; audit: Audit };
+/** An active rollout. `share` is in tenths of a percent, and `prompt` is the candidate. */
+export type ServedRollout = {
+  id: RolloutId;
+  version: number;
+  share: number;
+  salt: string;
+  prompt: JsonText;
+  /** What is made of it, once. */
+  texts: { both?: JsonText; base?: JsonText; candidate?: JsonText };
+};
 export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
 /** `revisions` is a JSON object of deployments by id, or null if the request was a `check` or the key may not read. */
 export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string | null; audit: Audit };
 export type Decision = Served | Recorded | Checked | Refused;
 
-export const idempotencyOf = (admission: Admission): IdempotencyKey | undefined =>
-  admission.operation === "submit" ? admission.idempotency : undefined;
+/**
+ * Like requests, which share one row of the call log. What they have in common is that of the first. Their slots in the group are
+ * consecutive, from `firstSlot` on.
+ */
+export type CallBatch = { first: Admission; firstSlot: number; admissions: Admission[] };
 
-const promptVersionOf = (admission: Admission): number | undefined =>
-  admission.operation === "submit" ? admission.promptVersion : undefined;
-
-/** Like requests, which share one row of the call log. Their slots in the group are consecutive, from `firstSlot` on. */
-export type CallBatch = Pick<Admission, "keyHash" | "deployId" | "operation"> & {
-  firstSlot: number;
-  /** A request with an idempotency key is a batch of its own, since it may be a repeat. */
-  idempotencyKey: string | undefined;
-  promptVersion: number | undefined;
-  admissions: Admission[];
-};
-
-/** Requests with the same batch key share a batch. */
+/** Requests with the same batch key share a batch. One with an idempotency key is alone, since it may be a repeat. */
 function batchKeyOf(admission: Admission): string | object {
-  const { operation, keyHash, deployId } = admission;
-  if (operation !== "submit") return `${operation} ${keyHash} ${deployId}`;
-  const { idempotency, run, promptVersion = "" } = admission;
-  return idempotency === undefined ? run ?? `${operation} ${keyHash} ${promptVersion} ${deployId}` : admission;
+  const { operation, keyHash, deployId, idempotency, run, promptVersion = "", rollout = "" } = admission;
+  if (idempotency !== undefined) return admission;
+  return run ?? `${operation} ${keyHash} ${promptVersion} ${rollout} ${deployId}`;
 }
 
 /** Puts the requests of a group into batches, in the order in which the first of each arrived. */
@@ -101,10 +107,7 @@ export function toBatches(admissions: Admission[]): CallBatch[] {
   let firstSlot = 0;
   return Array.from(alike.values(), (admissions) => {
     const [first] = admissions as [Admission];
-    const { keyHash, deployId, operation } = first;
-    const idempotencyKey = idempotencyOf(first)?.key;
-    const promptVersion = promptVersionOf(first);
-    const batch = { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions };
+    const batch = { first, firstSlot, admissions };
     firstSlot += admissions.length;
     return batch;
   });

@@ -46,3 +46,8 @@ export const authorizedOrAccepted = `
 export const hasVersion = `(b.prompt_version is null or exists (
       select 1 from prompt_versions where prompt_id = d.prompt_id and version = b.prompt_version
     ))`;
+
+/** The condition that the deployment (d) has, or had, the rollout of a batch, with its version as one of the two. */
+export const hasRollout = `(b.rollout_id is null or exists (
+      select 1 from rollouts where id = b.rollout_id and deployment_id = d.id and b.prompt_version in (base_version, version)
+    ))`;

@@ -3,58 +3,47 @@
 import { slotId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
-import type { JsonText } from "../common/json-text.ts";
 import { indeterminateError } from "../database/database.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
-import { idempotencyOf } from "./admission.ts";
 import type { Admission, Audit, CallBatch, Decision } from "./admission.ts";
-import { authorized, authorizedOrAccepted, hasVersion, isForbidden, visibleDeployments } from "./authorize.ts";
+import { authorized, authorizedOrAccepted, hasRollout, hasVersion, isForbidden } from "./authorize.ts";
+import { visibleDeployments } from "./authorize.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import { maxTexts } from "./prompt-cache.ts";
-import type { FoundPrompt, Serve } from "./prompt-cache.ts";
+import type { FoundPrompt, FoundRollout, Serve, ServedTexts } from "./prompt-cache.ts";
 import { jsonTable, nextPosition } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 import { usageOf } from "./usage.ts";
 
-/** The columns of the table `batch`, in the order of the JSON arrays that are its rows. */
-const batchColumns = [
-  "key_hash",
+/** The columns of the table `batch`, in the order of the JSON arrays that are its rows. Undefined becomes null there. */
+const batchColumns: Record<string, (batch: CallBatch, known: string | null) => unknown> = {
+  key_hash: ({ first }) => first.keyHash,
   // An id or a reference.
-  "deployment",
-  "operation",
-  "first_slot",
-  "count",
-  // The stamp of the version whose texts are cached, or empty. If null, no texts are returned.
-  "known_version",
-  "idempotency_key",
+  deployment: ({ first }) => first.deployId,
+  operation: ({ first }) => first.operation,
+  first_slot: ({ firstSlot }) => firstSlot,
+  count: ({ admissions }) => admissions.length,
+  // The stamps of the versions whose texts are cached, or empty. If null, no texts are returned.
+  known_version: (_, known) => known,
+  idempotency_key: ({ first }) => first.idempotency?.key,
   // The version that the records are for. Null stands for the live one.
-  "prompt_version",
-] as const;
+  prompt_version: ({ first }) => first.promptVersion,
+  // The rollout that chose it.
+  rollout_id: ({ first }) => first.rollout,
+};
 
-type BatchRow = Record<(typeof batchColumns)[number], string | number | null>;
-
-const batchTable = jsonTable("batch", batchColumns, "batches");
+const batchTable = jsonTable("batch", Object.keys(batchColumns), "batches");
 
 /** Encodes the table `batch` as JSON. Bind it to `:batches`. */
 export function encodeBatches(batches: CallBatch[], knownVersion: (batch: CallBatch) => string): string {
-  let texts = 0;
-  const rows = batches.map((batch): BatchRow => {
-    const { keyHash, deployId, operation, firstSlot, idempotencyKey, promptVersion, admissions } = batch;
-    let version = operation === "read" ? knownVersion(batch) : null;
-    if (version === "" && ++texts > maxTexts) version = null;
-    return {
-      key_hash: keyHash,
-      deployment: deployId,
-      operation,
-      first_slot: firstSlot,
-      count: admissions.length,
-      known_version: version,
-      idempotency_key: idempotencyKey ?? null,
-      prompt_version: promptVersion ?? null,
-    };
-  });
-  return toSqlJson(rows.map((row) => batchColumns.map((column) => row[column])));
+  let found = 0; // texts
+  return toSqlJson(batches.map((batch) => {
+    let known = batch.first.operation === "read" ? knownVersion(batch) : null;
+    // A rollout has two.
+    if (known === "" && (found += 2) > maxTexts) known = null;
+    return Object.values(batchColumns).map((valueOf) => valueOf(batch, known));
+  }));
 }
 
 const isStoredKey = "workspace_id = w.id and key = b.idempotency_key and created_at >= :validSince";
@@ -79,16 +68,16 @@ export const logCalls = (batches: string, attempt: Attempt): Statement => ({
 // `ahead` counts the requests of the workspace's earlier batches. If one of those was cut, it is more than what is left.
 const logSql = `
   with ${batchTable}
-  insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation)
+  insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation, rollout_id)
   select ${nextPosition} + first_slot, min(count, monthly_limit - used - ahead), used + ahead + 1,
-    workspace_id, api_key_id, deployment_id, version, operation
+    workspace_id, api_key_id, deployment_id, version, operation, rollout_id
   from (
-    select b.operation, b.first_slot, b.count, k.api_key_id, w.id as workspace_id, w.monthly_limit,
+    select b.operation, b.rollout_id, b.first_slot, b.count, k.api_key_id, w.id as workspace_id, w.monthly_limit,
       d.id as deployment_id, coalesce(b.prompt_version, d.current_version) as version,
       coalesce(q.reads + q.submits, 0) as used,
       sum(b.count) over (partition by w.id order by b.ordinal rows unbounded preceding) - b.count as ahead
     from batch b ${authorized}
-    where ${hasVersion} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${isStoredKey}))
+    where ${hasVersion} and ${hasRollout} and (b.idempotency_key is null or not exists (select 1 from idempotency_keys where ${isStoredKey}))
   )
   where used + ahead < monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first_slot`;
@@ -100,8 +89,9 @@ export type BatchState = {
    * - `operation`: the key does not permit the operation.
    * - `deployment`: the workspace has no such deployment, the key is for another one, or it is inactive or archived.
    * - `version`: the prompt has no such version.
+   * - `rollout`: the deployment has no such rollout, or the version is not one of it.
    */
-  refusal: "operation" | "deployment" | "version" | null;
+  refusal: "operation" | "deployment" | "version" | "rollout" | null;
   deployId: DeploymentId | null;
   limit: number;
   used: number;
@@ -124,17 +114,38 @@ export type BatchState = {
 const jsonObject = (members: Record<string, string>) =>
   `json_object(${Object.entries(members).map(([name, sql]) => `'${name}', ${sql}`).join(", ")})`;
 
+/** `DEPLOYMENT@VERSION@TIME `: a database restored from a backup may have another version of the same number. */
+const stamp = "d.id || '@' || s.version || '@' || s.created_at || ' '";
+
+/** The texts of a version (v), which are found unless they are cached. */
+const texts = { title: "v.title", description: "v.description", messages: "v.messages", llmConfig: "v.llm_config" };
+
+const rolloutMembers = {
+  id: "r.id",
+  share: "r.share",
+  salt: "r.salt",
+  promptId: "d.prompt_id",
+  version: "r.version",
+  stamp: "r.id",
+  ...texts,
+} satisfies Record<keyof FoundRollout, string>;
+
+// A repeated attempt serves the version that the first one logged, which may not be live any more.
+const activeRollout = `(
+      select ${jsonObject(rolloutMembers)} from rollouts r
+      left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = r.version and not instr(b.known_version, r.id)
+      where r.deployment_id = d.id and r.ended_at is null and r.base_version = c.prompt_version
+    )`;
+
 const promptMembers = {
   workspaceId: "w.id",
   workspaceName: "w.name",
   deployName: "d.name",
   promptId: "d.prompt_id",
   version: "coalesce(c.prompt_version, d.current_version)",
-  publishedAt: "s.created_at",
-  title: "v.title",
-  description: "v.description",
-  messages: "v.messages",
-  llmConfig: "v.llm_config",
+  stamp,
+  ...texts,
+  rollout: activeRollout,
 } satisfies Record<keyof FoundPrompt, string>;
 
 const revisionMembers = {
@@ -146,7 +157,7 @@ const revisionMembers = {
 
 const stateMembers = {
   refusal: `case when ${isForbidden} then 'operation' when d.id is null then 'deployment'
-    when not ${hasVersion} then 'version' end`,
+    when not ${hasVersion} then 'version' when not ${hasRollout} then 'rollout' end`,
   deployId: "d.id",
   limit: "w.monthly_limit",
   used: "coalesce(q.reads + q.submits, 0)",
@@ -192,7 +203,7 @@ const findSql = `
   left join prompt_versions s indexed by prompt_versions_by_time
     on c.position is not null and b.operation = 'read' and s.prompt_id = d.prompt_id and s.version = c.prompt_version
   left join prompt_versions v on v.prompt_id = s.prompt_id and v.version = s.version
-    and d.id || '@' || s.version || '@' || s.created_at <> b.known_version`;
+    and not instr(b.known_version, ${stamp})`;
 
 /** Reads the state of each batch. It is null if the key is invalid. */
 export function readStates([row]: Row[], { commit }: Attempt): (BatchState | null)[] {
@@ -221,11 +232,11 @@ export function toDecisions(batches: CallBatch[], states: (BatchState | null)[],
       groupSize,
     };
     // All requests of a batch get the same prompt.
-    const prompt = state?.prompt && state.accepted > 0 ? serve(batch, state.deployId!, state.prompt) : undefined;
+    const served = state?.prompt && state.accepted > 0 ? serve(batch, state.deployId!, state.prompt) : undefined;
     for (const [offset, admission] of admissions.entries()) {
       const decision: Decision | undefined = state === null
         ? { outcome: "key_invalid", audit }
-        : toDecision(admission, state, offset, firstSlot + offset, attempt, prompt, audit);
+        : toDecision(admission, state, offset, firstSlot + offset, attempt, served, audit);
       if (decision !== undefined) decisions.set(admission, decision);
     }
   }
@@ -239,7 +250,7 @@ function toDecision(
   offset: number,
   slot: number,
   { commit, month, resetsAt }: Attempt,
-  prompt: JsonText | undefined,
+  served: ServedTexts | undefined,
   audit: Audit,
 ): Decision | undefined {
   if (admission.operation === "check" || admission.operation === "revisions") {
@@ -252,7 +263,7 @@ function toDecision(
   }
   if (original !== null) {
     const { recordId, fingerprint } = original;
-    return fingerprint === idempotencyOf(admission)?.fingerprint
+    return fingerprint === admission.idempotency?.fingerprint
       ? { outcome: "recorded", recordId, quota, audit }
       : { outcome: "key_reused", audit };
   }
@@ -263,7 +274,7 @@ function toDecision(
     return { outcome: "quota_exhausted", quota: { ...quota, limit: last, used: last }, audit };
   }
   if (!isAccepted) return used < limit ? undefined : { outcome: "quota_exhausted", quota, audit };
-  return prompt === undefined
+  return served === undefined
     ? { outcome: "recorded", recordId: slotId("diag", commit, slot), quota, audit }
-    : { outcome: "read", prompt, quota, audit };
+    : { outcome: "read", ...served, quota, audit };
 }

@@ -112,7 +112,8 @@ export async function findPositions(
 }
 
 /** What is read of a record (d) beside its position, its id and its version. */
-const recordColumns = `m.created_at, d.document, d.session_id, d.status, d.deployment_id, c.api_key_id, c.workspace_id,
+const recordColumns =
+  `m.created_at, d.document, d.session_id, d.status, d.deployment_id, c.rollout_id, c.api_key_id, c.workspace_id,
   p.name || '@' || y.name as reference, (
     select value ->> 'name' from workspaces w cross join json_each(w.statuses)
     where w.id = c.workspace_id and value ->> 'status' = d.status
@@ -183,13 +184,14 @@ function toDiagnosis(row: Row): Diagnosis {
     if (reserved.has(name)) shadowed.push([name, text]);
     else members.push([name, jsonText(text)]);
   }
-  const feedback = text(row, "feedback");
+  const feedback = text(row, "feedback"), rollout = textOrNull(row, "rollout_id");
   return {
     id: text(row, "id"),
     ...absent,
     ...Object.fromEntries(members),
     ...(shadowed.length === 0 ? {} : { submitted: jsonText(stringifyMembers(shadowed)) }),
     promptVersion: integer(row, "prompt_version"),
+    ...(rollout === null ? {} : { rollout }),
     createdAt: integer(row, "created_at"),
     deployId: text(row, "deployment_id"),
     reference: textOrNull(row, "reference"),
@@ -201,7 +203,7 @@ function toDiagnosis(row: Row): Diagnosis {
 }
 
 const reserved = new Set([
-  ...["id", "promptVersion", "createdAt", "submitted"],
+  ...["id", "promptVersion", "rollout", "createdAt", "submitted"],
   ...["deployId", "reference", "keyId", "statusName", "isDamaged", "feedback"],
 ]);
 

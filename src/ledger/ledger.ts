@@ -8,7 +8,7 @@ import { createTelemetry } from "../common/telemetry.ts";
 import type { Telemetry } from "../common/telemetry.ts";
 import { afterCommit, failureOf } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
-import { idempotencyOf, toBatches, toSubmitSlots } from "./admission.ts";
+import { toBatches, toSubmitSlots } from "./admission.ts";
 import type { Admission, Check, Checked, Decision, Read, Recorded, Refused, Served, Submit } from "./admission.ts";
 import { encodeBatches, findStates, hasRoom, logCalls, readStates, toDecisions } from "./decide.ts";
 import type { BatchState } from "./decide.ts";
@@ -63,7 +63,7 @@ export function createLedger(
     ownerOf: ({ workspaceId = "" }) => workspaceId,
     // A repeat under the same idempotency key waits for the first.
     conflictKey: (admission) => {
-      const key = idempotencyOf(admission)?.key;
+      const key = admission.idempotency?.key;
       return key && `${admission.workspaceId ?? ""} ${key}`;
     },
     isGone: ({ isGone }) => isGone?.() === true,
@@ -95,7 +95,7 @@ function createDecide(database: Database, { commitSeconds, groupSize }: Telemetr
     const answer = async (states: (BatchState | null)[]) => {
       const accepted = batches.flatMap((batch, index) => {
         const state = states[index];
-        return state && state.accepted > 0 ? [{ batch, deployId: state.deployId!, prompt: state.prompt }] : [];
+        return state && state.accepted > 0 ? [{ batch, prompt: state.prompt }] : [];
       });
       await serve.addTexts(database, accepted);
       return toDecisions(batches, states, attempt, serve.prompt);

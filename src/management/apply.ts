@@ -240,8 +240,8 @@ async function planOne(
     if (deployment?.archivedAt) throw archived("Deployment", deployment.reference);
     const plan = deployment === undefined
       ? planDeployment({ id, name, workspaceId }, target.name, wanted, management.clock())
-      : planPromotion(deployment, wanted);
-    if (plan !== undefined) add([plan.change], [plan.statement]);
+      : planPromotion(deployment, wanted, management.clock());
+    if (plan !== undefined) add([plan.change], plan.statements);
     const live = plan?.deployment ?? deployment!;
     deployments.push({ ...live, reference: `${name}@${live.name}`, changed: plan !== undefined });
   }

@@ -140,6 +140,7 @@ const removeFrom = (table: string, key: string, condition: string) =>
 const removals = [
   removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
   removeFrom("api_keys", "id", "workspace_id = :id"),
+  removeFrom("rollouts", "id", "workspace_id = :id"),
   removeFrom("deployments", "id", "workspace_id = :id"),
   `delete from prompt_versions where (prompt_id, version) in (
     select prompt_id, version from (

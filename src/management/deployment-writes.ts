@@ -5,10 +5,13 @@ import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireChangeable, requireDeployment } from "./deployments.ts";
 import type { Deployment, DeploymentPlan, DeploymentResult } from "./deployments.ts";
+import type { Statement } from "../database/database.ts";
 import type { Action } from "./history.ts";
 import { changeInfo } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
+import { endRollout } from "./rollouts.ts";
+import type { ActiveRollout, RolloutOutcome } from "./rollouts.ts";
 import { updateOf } from "./table.ts";
 import type { Columns } from "./table.ts";
 
@@ -28,28 +31,46 @@ export async function requireForChange(management: Management, { id, ifRevision 
   return deployment;
 }
 
-/** Plans a change of members. `columns` has those of them that are stored. */
+/** Plans a change of members at a time. `columns` has those of them that are stored. */
 export function planChange(
   before: Deployment,
   action: Action,
-  members: Changeable,
+  members: Changeable & Partial<Pick<Deployment, "rollout">>,
   columns: Columns,
+  now: number,
 ): DeploymentPlan {
   const { id, workspaceId } = before;
   const revision = before.revision + 1;
-  const after = { ...before, ...members, revision };
+  const outcome = before.rollout === null ? undefined : outcomeOf(before.rollout, action, members);
+  const ended = outcome === undefined ? {} : { rollout: null };
+  const after = { ...before, ...ended, ...members, revision };
   return {
     deployment: after,
     change: { action: `deployment.${action}`, id, workspaceId, before, after },
-    statement: updateOf("deployments", id, { ...columns, revision }),
+    statements: [
+      updateOf("deployments", id, { ...columns, revision }),
+      ...(outcome === undefined ? [] : [endRollout(before.rollout!.id, outcome, now)]),
+    ],
   };
 }
 
+/** How a change of a deployment ends its rollout. Undefined if it goes on. */
+function outcomeOf(
+  { version }: ActiveRollout,
+  action: Action,
+  { currentVersion, isActive, archivedAt }: Changeable,
+): RolloutOutcome | undefined {
+  if (currentVersion === version) return "promoted";
+  if (currentVersion !== undefined) return action === "rolled_back" ? "rolled_back" : "replaced";
+  if (isActive === false) return "deactivated";
+  return typeof archivedAt === "number" ? "archived" : undefined;
+}
+
 /** Plans to make a version live in a deployment, unless it is live already. */
-export const planPromotion = (before: Deployment, currentVersion: number): DeploymentPlan | undefined =>
+export const planPromotion = (before: Deployment, currentVersion: number, now: number): DeploymentPlan | undefined =>
   before.currentVersion === currentVersion
     ? undefined
-    : planChange(before, "promoted", { currentVersion }, { currentVersion });
+    : planChange(before, "promoted", { currentVersion }, { currentVersion }, now);
 
 /** Changes members of a deployment. */
 export async function changeDeployment(
@@ -59,8 +80,16 @@ export async function changeDeployment(
   members: Changeable,
   columns: Columns = members,
 ): Promise<DeploymentResult> {
-  const { deployment, change, statement } = planChange(before, action, members, columns);
-  await management.commit([change], [statement]);
+  return await commitPlan(management, planChange(before, action, members, columns, management.clock()));
+}
+
+/** Makes a planned change, with further statements. */
+export async function commitPlan(
+  management: Management,
+  { deployment, change, statements }: DeploymentPlan,
+  more: Statement[] = [],
+): Promise<DeploymentResult> {
+  await management.commit([change], [...statements, ...more]);
   return { ...deployment, changed: true };
 }
 

@@ -13,6 +13,7 @@ import type { Session, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
+import { rolloutColumn, rolloutOfDeployment } from "./rollouts.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -25,6 +26,7 @@ export const deployment = {
   promptId: v.textAs<PromptId>(),
   currentVersion: described(v.positive, "The version of the prompt that is live"),
   isActive: described(v.isTrue, "Whether it accepts requests"),
+  rollout: rolloutOfDeployment,
   isProtected: described(v.isTrue, `Whether changing it requires the role ${protectedRole}`),
   revision: described(v.positive, "How often it has changed, including its creation. Its ETag has the same number"),
   createdAt: v.timestamp,
@@ -41,7 +43,8 @@ export type DeploymentResult = Infer<typeof DeploymentResult>;
 const table = tableOf(
   Deployment,
   `select d.id, d.workspace_id, d.name, p.name || '@' || d.name as reference, d.prompt_id, d.current_version, d.is_active,
-    d.is_protected, d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at
+    d.is_protected, d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at,
+  ${rolloutColumn}
   from deployments d join prompts p on p.id = d.prompt_id`,
 );
 
@@ -57,14 +60,14 @@ export function planDeployment(
   const reference = `${prompt.name}@${name}`;
   const state = { promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
   return {
-    deployment: { id, workspaceId, name, reference, ...state, archivedAt: null },
+    deployment: { id, workspaceId, name, reference, ...state, rollout: null, archivedAt: null },
     change: { action: "deployment.created", id, workspaceId, after: { name, ...state } },
-    statement: insertInto("deployments", { id, workspaceId, name, ...state }),
+    statements: [insertInto("deployments", { id, workspaceId, name, ...state })],
   };
 }
 
-/** A planned change: the deployment as it will be, the entry of the audit log, and the statement. */
-export type DeploymentPlan = { deployment: Deployment; change: Change; statement: Statement };
+/** A planned change: the deployment as it will be, the entry of the audit log, and the statements. */
+export type DeploymentPlan = { deployment: Deployment; change: Change; statements: Statement[] };
 
 /** The statements that find a deployment by id, or deployments by a condition, and the reader of their rows. */
 export const findDeployment = table.byId;
@@ -105,8 +108,8 @@ export const createDeployment = operation({
       from === undefined ? version : await findLiveVersion(management, promptId, from),
     );
     await requireFreeName(management, promptId, name);
-    const { deployment, change, statement } = planDeployment(prompt, name, currentVersion, management.clock());
-    await management.commit([change], [statement]);
+    const { deployment, change, statements } = planDeployment(prompt, name, currentVersion, management.clock());
+    await management.commit([change], statements);
     return deployment;
   },
 });

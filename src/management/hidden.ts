@@ -41,6 +41,7 @@ const tables: Record<string, string> = {
   Deployment: "deployments",
   Token: "management_tokens",
   Review: "reviews",
+  Rollout: "rollouts",
 };
 
 const nouns = new Set(["Workspace", "Record", ...Object.keys(tables)]);

@@ -4,7 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf } from "../schema/struct.ts";
+import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -12,6 +12,10 @@ import type { Deployment } from "./deployments.ts";
 import { knownOrigin, originIn } from "./origin.ts";
 import { sources } from "./operation.ts";
 import type { Source } from "./operation.ts";
+import { describeRollout, percent } from "./rollouts.ts";
+import type { ActiveRollout } from "./rollouts.ts";
+
+const changedRollout = exactly({ id: v.text, version: v.positive, percent });
 
 const action = oneOf(
   "created",
@@ -24,6 +28,9 @@ const action = oneOf(
   "unarchived",
   "protected",
   "unprotected",
+  "rollout_started",
+  "rollout_changed",
+  "rollout_stopped",
 );
 export type Action = Infer<typeof action>;
 
@@ -34,9 +41,15 @@ export const DeploymentChange = named(
     action,
     from: described(
       nullable(v.versionStateOrName),
-      "The version, the name, or whether it was active, protected or archived, before. Null for its creation",
+      "The version, the name, the rollout, or whether it was active, protected or archived, before. Null for its creation",
     ),
-    to: described(v.versionStateOrName, "The version, the name, or whether it is active, protected or archived, after"),
+    to: described(
+      v.versionStateOrName,
+      "The version, the name, the rollout, or whether it is active, protected or archived, after",
+    ),
+    rollout: optional(
+      described(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
+    ),
     source: described(oneOf(...sources), "How the change was made"),
     actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
     note: described(v.text, "The reason that was given. It may be empty"),
@@ -124,19 +137,27 @@ const members: Record<Action, keyof Deployment> = {
   renamed: "name",
   archived: "archivedAt",
   unarchived: "archivedAt",
+  rollout_started: "rollout",
+  rollout_changed: "rollout",
+  rollout_stopped: "rollout",
 };
 
 function toChange(row: Row): DeploymentChange {
   const { createdAt, source, actor, note, before, after } = toEntry(row);
   const action = actionOf(row), member = members[action];
-  const valueIn = (state: Record<string, unknown>) => state[member] as DeploymentChange["to"];
+  const valueIn = (state: Record<string, unknown>) =>
+    member === "rollout" ? describeRollout(state.rollout as ActiveRollout) : state[member] as DeploymentChange["to"];
   const was = before === null ? null : JSON.parse(before), is = JSON.parse(after!);
+  const { rollout } = is;
   return {
     revision: is.revision,
     action,
     ...member === "archivedAt"
       ? { from: action === "unarchived", to: action === "archived" }
       : { from: was && valueIn(was), to: valueIn(is) },
+    ...rollout === undefined
+      ? {}
+      : { rollout: rollout && { id: rollout.id, version: rollout.version, percent: rollout.percent } },
     ...{ source: source as Source, actor, note, origin: originIn(is), createdAt },
   };
 }

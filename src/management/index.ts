@@ -22,6 +22,7 @@ import { listRecordFigures } from "./record-figures.ts";
 import { recordOperations } from "./records.ts";
 import { reindex } from "./reindex.ts";
 import { renderingOperations } from "./renderings.ts";
+import { rolloutOperations } from "./rollout-operations.ts";
 import { reviewRecordOperations } from "./review-records.ts";
 import { reviewOperations } from "./reviews.ts";
 import { sessionOperations } from "./sessions.ts";
@@ -62,7 +63,7 @@ export const groups = [
   {
     tag: "Deployments",
     about: "Each serves one version of a prompt to applications, and has a history.",
-    operations: [...deploymentOperations, ...deploymentChangeOperations],
+    operations: [...deploymentOperations, ...deploymentChangeOperations, ...rolloutOperations],
   },
   {
     tag: "Records",

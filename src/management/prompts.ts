@@ -1,7 +1,7 @@
 // Prompts. Each belongs to a workspace, and has versions.
 import { archived, notFound, promptNameTaken } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
-import { integer, text } from "../database/row.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
 import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -9,6 +9,7 @@ import { searchPrompts } from "./prompt-search.ts";
 import { changeInfo, operation, pageOf, requireProtectedRole } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
+import { endRolloutsOf, rolloutColumn } from "./rollouts.ts";
 import { tableOf, updateOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -157,14 +158,15 @@ export async function planArchiving(management: Management, before: Prompt, isAr
   const after = { ...before, archivedAt };
   const { workspaceId } = before;
   const action = isArchived ? "archived" : "unarchived";
-  const sql = "select id, revision from deployments where prompt_id = ? and archived_at is null order by id";
+  const sql = `select d.id, d.revision, ${rolloutColumn} from deployments d
+    where d.prompt_id = ? and d.archived_at is null order by d.id`;
   const deployments = await management.database.read({ sql, args: [id] });
   const changes = deployments.map((row) => {
-    const revision = integer(row, "revision");
+    const revision = integer(row, "revision"), rollout = JSON.parse(textOrNull(row, "rollout") ?? "null");
     return {
       ...{ action: `deployment.${action}`, id: text(row, "id"), workspaceId },
-      before: { archivedAt: before.archivedAt, revision },
-      after: { archivedAt, revision: revision + 1 },
+      before: { archivedAt: before.archivedAt, rollout, revision },
+      after: { archivedAt, rollout: null, revision: revision + 1 },
     };
   });
   return {
@@ -177,6 +179,7 @@ export async function planArchiving(management: Management, before: Prompt, isAr
           where prompt_id = :id`,
         args: { id, archivedAt },
       },
+      ...(archivedAt === null ? [] : [endRolloutsOf(id, archivedAt)]),
     ],
   };
 }

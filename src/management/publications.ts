@@ -110,12 +110,12 @@ export const publishPrompt = operation({
       : await planVersion(management, prompt, input);
     const { id, name, version } = pushed;
     const planned = deployment !== undefined
-      ? planPromotion(deployment, version)
+      ? planPromotion(deployment, version, management.clock())
       : deploy !== undefined
       ? planDeployment({ id, name, workspaceId }, deploy, version, management.clock())
       : undefined;
     const changes = [added, planned?.change].filter((change) => change !== undefined);
-    if (planned !== undefined) statements.push(planned.statement);
+    if (planned !== undefined) statements.push(...planned.statements);
     if (changes.length > 0) await management.commit(changes, statements);
     const live = planned?.deployment ?? deployment;
     return {

@@ -19,15 +19,15 @@ export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row
     isOptional: isOptional(member),
     isJson: isRawJson(member),
     isBoolean: hasType(member, "boolean"),
-    isList: hasType(member, "array"),
+    isParsed: hasType(member, "array") || hasType(member, "object"),
   }));
   return (row) =>
-    Object.fromEntries(members.flatMap(({ name, column, isOptional, isJson, isBoolean, isList }) => {
+    Object.fromEntries(members.flatMap(({ name, column, isOptional, isJson, isBoolean, isParsed }) => {
       const value = row[column];
       if (value === undefined) throw new TypeError(`The row has no column ${column}`);
       if (isOptional && value === null) return [];
       if (isJson) return [[name, jsonText(value as string)]];
-      return [[name, isList ? JSON.parse(value as string) : isBoolean ? value === 1 : value]];
+      return [[name, isParsed ? JSON.parse(String(value)) : isBoolean ? value === 1 : value]];
     })) as T;
 }
 

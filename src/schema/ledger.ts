@@ -3,7 +3,7 @@
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { Feedback, FeedbackStats } from "./feedback.ts";
-import { DiagnosisContent } from "./submits.ts";
+import { DiagnosisContent } from "./submit-schemas.ts";
 import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";
@@ -39,6 +39,7 @@ const storedRecord = object({
   endAt: submittedMoment,
   additional_properties: nullable(v.anyObject),
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
+  rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did")),
   createdAt: v.timestamp,
   deployId: v.textAs<DeploymentId>(),
   reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),

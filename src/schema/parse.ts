@@ -56,16 +56,15 @@ const checkWhole = <T>(struct: Struct<T, unknown>, { value, members }: Required<
 
 function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<string, string>): T {
   const checked = check(struct, value);
-  for (const name of metaOf(struct).numbers ?? []) {
-    checkNumber(name, members.get(name), (checked as Record<string, unknown>)[name], struct.schema);
+  for (const [name, member] of Object.entries(metaOf(struct).members ?? {})) {
+    checkNumber(name, members.get(name), (checked as Record<string, unknown>)[name], member);
   }
   return checked;
 }
 
 /** Refuses a number that fits only because a double rounds it. */
-function checkNumber(name: string, text: string | undefined, value: unknown, schema: unknown): void {
+function checkNumber(name: string, text: string | undefined, value: unknown, struct: Struct): void {
   if (text === undefined || typeof value !== "number" || isSameNumber(text, value)) return;
-  const struct = (schema as Record<string, Struct<unknown, unknown>>)[name]!;
   // A negative number that a double rounds to -0 is below a minimum of 0.
   if (hasType(struct, "integer") || Object.is(value, -0)) throw wrongField(name, struct.type);
 }

@@ -26,14 +26,15 @@ type Meta = {
    * `entries` of structs, takes thirty times as long.
    */
   findFault: FindFault;
+  /** Its JSON Schema, without its members. */
   schema: JsonSchema;
+  /** The members of an object. */
+  members?: Schema;
   isOptional?: boolean;
   isRawJson?: boolean;
   /** What a text refers to, by id or by name, such as `Prompt`. */
   noun?: string;
   name?: string | undefined;
-  /** The numeric members of an object. */
-  numbers?: string[];
 };
 
 const metas = new WeakMap<object, Meta>();
@@ -59,9 +60,21 @@ function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
 const extend = <T, S>(struct: { type: string; schema: S }, more: Partial<Meta>): Struct<T, S> =>
   create(struct.type, struct.schema, { ...metaOf(struct), ...more });
 
-export const schemaOf = (struct: object): JsonSchema => metaOf(struct).schema;
+/** The JSON Schema of a struct. The core, which needs none, does not have this. */
+export function schemaOf(struct: object): JsonSchema {
+  const { schema: own, members } = metaOf(struct);
+  if (members === undefined) return own;
+  const all = Object.entries(members);
+  const required = all.flatMap(([name, member]) => isOptional(member) ? [] : [name]);
+  return {
+    type: own.type,
+    properties: Object.fromEntries(all.map(([name, member]) => [name, refer(member)])),
+    ...(required.length === 0 ? {} : { required }),
+    ...own,
+  };
+}
 /** Whether a struct has this type in JSON Schema. */
-export const hasType = (struct: object, type: string): boolean => [schemaOf(struct).type].flat().includes(type);
+export const hasType = (struct: object, type: string): boolean => [metaOf(struct).schema.type].flat().includes(type);
 /** Whether `readObject` returns the value as JSON text. */
 export const isRawJson = (struct: object): boolean => metaOf(struct).isRawJson ?? false;
 export const nounOf = (struct: object): string | undefined => metaOf(struct).noun;
@@ -105,12 +118,12 @@ export const optional = <T, S>(struct: Struct<T, S>): Struct<T | undefined, S> =
 /** A value that may be null instead. */
 export const nullable = <T, S>(struct: Struct<T, S>): Struct<T | null, S> => {
   const { findFault, schema } = metaOf(struct);
-  const { type } = schema;
+  const { type, enum: texts } = schema;
   return extend(struct, {
     name: undefined,
     findFault: (value) => value === null ? undefined : findFault(value),
     schema: typeof type === "string"
-      ? { ...schema, type: [type, "null"] }
+      ? { ...schema, type: [type, "null"], ...(Array.isArray(texts) ? { enum: [...texts, null] } : {}) }
       : { anyOf: [refer(struct), { type: "null" }] },
   });
 };
@@ -129,10 +142,6 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const type = "an object";
   const members = Object.entries(schema).map(([name, struct]) => [name, metaOf(struct).findFault] as const);
-  const required = Object.keys(schema).filter((name) => !isOptional(schema[name]!));
-  const numbers = Object.keys(schema).filter((name) =>
-    hasType(schema[name]!, "integer") || hasType(schema[name]!, "number")
-  );
   return create(type, schema, {
     findFault(value) {
       if (!isObject(value)) return { path: [], value, type };
@@ -142,12 +151,8 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
       }
       return undefined;
     },
-    schema: {
-      type: "object",
-      properties: Object.fromEntries(Object.entries(schema).map(([name, struct]) => [name, refer(struct)])),
-      ...(required.length === 0 ? {} : { required }),
-    },
-    numbers,
+    schema: { type: "object" },
+    members: schema,
   });
 }
 
@@ -166,7 +171,7 @@ export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
         ? undefined
         : { path: [unknown], value: (value as Record<string, unknown>)[unknown], type };
     },
-    schema: { ...schemaOf(open), additionalProperties: false },
+    schema: { ...metaOf(open).schema, additionalProperties: false },
   });
 }
 
@@ -175,7 +180,7 @@ export function refined<T, S>(
   struct: Struct<T, S>,
   test: (value: T) => boolean,
   words: string,
-  schema: JsonSchema,
+  schema: JsonSchema = {},
 ): Struct<T, S> {
   const known = metaOf(struct);
   return extend(struct, {
@@ -245,7 +250,7 @@ export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> =>
 
 /** Adds a description to a struct's schema. */
 export const described = <T, S>(struct: Struct<T, S>, description: string, more: JsonSchema = {}): Struct<T, S> =>
-  extend(struct, { schema: { ...schemaOf(struct), description, ...more } });
+  extend(struct, { schema: { ...metaOf(struct).schema, description, ...more } });
 
 /** A struct of JSON that `readObject` returns as its text. The text fits too. */
 export const rawJson = <T>(struct: Struct<T, unknown>): Struct<JsonText<T>, null> => {

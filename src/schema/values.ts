@@ -23,6 +23,8 @@ const maxDeployIdLength = 300; // characters
 export const isDeployId = (value: unknown): value is DeploymentRef =>
   typeof value === "string" && value !== "" &&
   (value.length <= maxDeployIdLength || [...value].length <= maxDeployIdLength);
+/** Whether a text can pick a version of a rollout. */
+export const isRolloutKey = (key: string): boolean => /^.{1,200}$/su.test(key);
 /** An id of a deployment, or a reference. */
 export const deployId = predicate<DeploymentRef>(
   `a string of 1 to ${maxDeployIdLength} characters`,
@@ -34,7 +36,7 @@ export const isIdempotencyKey = (value: unknown): value is string =>
 export const idempotencyKey = predicate<string>(
   "1 to 255 printable ASCII characters",
   isIdempotencyKey,
-  { type: "string", pattern: "^[ -~]{1,255}$" },
+  { type: "string" },
 );
 export const filledText = /* @__PURE__ */ predicate<string>(
   "a non-empty string",
@@ -45,17 +47,15 @@ export const isTrue = /* @__PURE__ */ predicate<boolean>("true or false", (value
   type: "boolean",
 });
 
-export const count = /* @__PURE__ */ predicate<number>(`an integer from 0 to ${max}`, isCount, countSchema);
-export const positive = predicate<number>(
-  `an integer from 1 to ${max}`,
-  (value) => isCount(value) && value > 0,
-  { ...countSchema, minimum: 1 },
-);
-export const integer = predicate<number>(
-  `an integer from ${Number.MIN_SAFE_INTEGER} to ${max}`,
-  Number.isSafeInteger,
-  { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: max },
-);
+const integerFrom = (minimum: number) =>
+  predicate<number>(
+    `an integer from ${minimum} to ${max}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= minimum,
+    { ...countSchema, minimum },
+  );
+export const count = /* @__PURE__ */ integerFrom(0);
+export const positive = integerFrom(1);
+export const integer = integerFrom(-max);
 export const timestamp = predicate<number>(
   `an integer of Unix milliseconds from 0 to ${max}`,
   isCount,

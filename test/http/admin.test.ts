@@ -243,6 +243,7 @@ const good: Record<string, object> = {
   diffVersions: { from: 1 },
   createDeployment: { name: "x", promptId: world.promptId },
   promoteDeployment: { version: 1 },
+  setRollout: { version: 2, percent: 10 },
   renameDeployment: { name: "x" },
   renamePrompt: { name: "x" },
   deleteSession: { sessionId: "x" },

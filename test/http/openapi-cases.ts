@@ -101,6 +101,12 @@ const damage = ({ database }: World) =>
   database.write([{ sql: "update diagnoses set document = document || cast(x'ff' as text)" }]);
 const thatPrompt = ({ promptId }: World) => ({ path: { id: promptId } });
 const thatDeployment = ({ deployId }: World) => ({ path: { id: deployId } });
+
+/** The world with a rollout in progress. */
+async function rolling(world: Opened): Promise<Opened> {
+  await world.manage("POST", `/deployments/${world.deployId}/rollout`, { version: 1, percent: 50 });
+  return world;
+}
 const ofDeployment = ({ deployId }: World) => ({ path: { deployId } });
 const thatDiagnosis = ({ diagnosisId }: Opened) => ({ path: { id: diagnosisId } });
 
@@ -589,8 +595,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     409: [(world) => ({ ...ofWorkspace(world), body: { name: "live", promptId: world.promptId } })],
   },
-  listDeployments: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { archived: "true" } })] },
-  getDeployment: { 200: [thatDeployment] },
+  listDeployments: {
+    200: [ofWorkspace, async (world) => ({ ...ofWorkspace(await rolling(world)), query: { archived: "true" } })],
+  },
+  getDeployment: { 200: [async (world) => thatDeployment(await rolling(world))] },
   promoteDeployment: {
     200: [
       (world) => ({ ...thatDeployment(world), body: { version: 1 }, headers: { "If-Match": '"5"' } }),
@@ -624,7 +632,15 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       query: { time: `${time}` },
     })),
   },
-  listDeploymentChanges: { 200: [thatDeployment, (world) => ({ ...thatDeployment(world), query: paged })] },
+  setRollout: { 200: [(world) => ({ ...thatDeployment(world), body: { version: 1, percent: 0.1, note: "Shorter" } })] },
+  stopRollout: { 200: [thatDeployment] },
+  listRollouts: { 200: [async (world) => thatDeployment(await rolling(world))] },
+  listDeploymentChanges: {
+    200: [
+      async (world) => thatDeployment(await rolling(world)),
+      (world) => ({ ...thatDeployment(world), query: paged }),
+    ],
+  },
 
   listRecordFigures: {
     200: [

@@ -4,6 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { operations } from "../../src/management/index.ts";
+import * as described from "../../src/schema/submit-schemas.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
 import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
@@ -61,6 +62,9 @@ test("describes every operation, and each has a case", () => {
   assert.equal(Object.keys(cases).sort(), described.sort());
 });
 
+/** Those whose cases have a rollout in progress. All others that answer with a deployment would show it alike. */
+const withRollouts = new Set(["getDeployment", "listDeployments", "listDeploymentChanges", "setRollout"]);
+
 for (const operation of contract.operations) {
   const { operationId, method, path, responses } = operation;
   test(`${method} ${path} gives every answer of ${operationId} as described`, async () => {
@@ -79,7 +83,8 @@ for (const operation of contract.operations) {
       const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
       await send(operation, await spoil[status]!(await good!(world), operation, world), status, world);
     }
-    assert.equal(contract.unseen(operation).filter((member) => !member.startsWith(`${operationId} 503 `)), []);
+    const unseen = contract.unseen(operation).filter((member) => !member.startsWith(`${operationId} 503 `));
+    assert.equal(unseen.filter((member) => withRollouts.has(operationId) || !/ rollout( \w+)?$/.test(member)), []);
   });
 }
 
@@ -149,12 +154,12 @@ function isTaken(struct: object, value: unknown): boolean {
   }
 }
 
-/** Fails if a struct accepts values that its schema does not, or the other way round. */
-function checkAgreement(struct: object, where: string, values: unknown[]): void {
+/** Fails if a struct, or the rules that stand for it, accepts values that its schema does not, or the other way round. */
+function checkAgreement(struct: object, where: string, values: unknown[], rules = struct): void {
   const schema = refer(struct);
   for (const value of values) {
     const text = `${where} ${JSON.stringify(value)}`;
-    assert.is(contract.faultOf(schema, value) === undefined, isTaken(struct, value), text);
+    assert.is(contract.faultOf(schema, value) === undefined, isTaken(rules, value), text);
   }
 }
 
@@ -166,7 +171,7 @@ test("a schema accepts the values that the service accepts, and no others", () =
   const names = [...Object.keys(DiagnosisRequest.schema), "more"];
   const without = (name: string) => Object.fromEntries(Object.entries(goodBody).filter(([other]) => other !== name));
   const changed = names.flatMap((name) => [without(name), ...samples.map((value) => ({ ...goodBody, [name]: value }))]);
-  checkAgreement(DiagnosisRequest, "DiagnosisRequest", [goodBody, ...changed]);
+  checkAgreement(described.DiagnosisRequest, "DiagnosisRequest", [goodBody, ...changed], DiagnosisRequest);
 });
 
 const headerSamples: [name: string, operationId: string, values: string[]][] = [

@@ -56,6 +56,7 @@ test("a new deployment is active, has by default the newest version, and is serv
     workspaceId,
     promptId,
     isActive: true,
+    rollout: null,
     isProtected: false,
     revision: 1,
     createdAt: noon,

@@ -44,6 +44,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   getPromptVersion: () => ({ version: 1 }),
   createDeployment: () => ({ name: "x" }),
   promoteDeployment: () => ({ version: 1 }),
+  setRollout: () => ({ version: 1, percent: 10 }),
   renameDeployment: () => ({ name: "x" }),
   readLiveVersion: () => ({ time: noon }),
   renamePrompt: () => ({ name: "x" }),

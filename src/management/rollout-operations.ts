@@ -1,0 +1,115 @@
+// Operations on rollouts. A promotion, a rollback, and what makes a deployment refuse requests end it:
+// see deployment-writes.ts.
+import { archived, conflict } from "../common/errors.ts";
+import { newId, withoutSecrets } from "../common/ids.ts";
+import { described, optional } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { change, commitPlan, planChange, requireForChange } from "./deployment-writes.ts";
+import { DeploymentResult, requireDeployment } from "./deployments.ts";
+import type { Deployment } from "./deployments.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { ofDeployment } from "./references.ts";
+import { endRollout, percent, Rollout, rolloutTable } from "./rollouts.ts";
+import { insertInto, updateOf } from "./table.ts";
+import { requireVersion } from "./versions.ts";
+
+export const setRollout = operation({
+  id: "setRollout",
+  summary: "Start a rollout of a version to a share of the callers, or change the share of the one in progress",
+  method: "POST",
+  path: "/deployments/{id}/rollout",
+  role: "editor",
+  guardsProtected: true,
+  command: "deploy rollout REF [--version N] [--percent PERCENT] [--stop]",
+  input: {
+    ...change,
+    version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),
+    percent: described(percent, "The share of the callers that gets it, in percent, in steps of 0.1"),
+  },
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, { version, percent, note = "", actor = management.caller.actor, ...input }) {
+    const before = await requireForChange(management, input);
+    const { id, reference, currentVersion, rollout } = before;
+    if (before.archivedAt !== null) throw archived("Deployment", reference);
+    if (!before.isActive) throw conflict(`Deployment ${reference} is inactive. Activate it before you start a rollout`);
+    if (rollout !== null) return await changeShare(management, before, { ...rollout, percent }, version);
+    if (version === undefined) {
+      throw conflict(`Deployment ${reference} has no rollout in progress. To start one, set version`);
+    }
+    if (version === currentVersion) {
+      throw conflict(`Version ${version} is live in ${reference}. A rollout needs another version`);
+    }
+    await requireVersion(management, before.promptId, version);
+    const startedAt = management.clock();
+    const started = { id: newId("ro", startedAt), version, percent, startedAt };
+    const masked = (text: string) => withoutSecrets(text.toWellFormed(), management.secrets);
+    const insertion = insertInto("rollouts", {
+      ...{ id: started.id, workspaceId: before.workspaceId, deploymentId: id, baseVersion: currentVersion, version },
+      ...{ share: Math.round(10 * percent), salt: crypto.randomUUID(), startedAt },
+      ...{ startedBy: masked(actor), note: masked(note) },
+    });
+    return await commitPlan(management, planChange(before, "rollout_started", { rollout: started }, {}, startedAt), [
+      insertion,
+    ]);
+  },
+});
+
+async function changeShare(
+  management: Management,
+  before: Deployment,
+  rollout: NonNullable<Deployment["rollout"]>,
+  version = rollout.version,
+): Promise<DeploymentResult> {
+  const { id, percent } = rollout;
+  if (version !== rollout.version) {
+    throw conflict(
+      `Deployment ${before.reference} has a rollout of version ${rollout.version} in progress. ` +
+        `Promote that version or stop its rollout before you start another`,
+    );
+  }
+  if (percent === before.rollout?.percent) return { ...before, changed: false };
+  const update = updateOf("rollouts", id, { share: Math.round(10 * percent) });
+  return await commitPlan(management, planChange(before, "rollout_changed", { rollout }, {}, management.clock()), [
+    update,
+  ]);
+}
+
+export const stopRollout = operation({
+  id: "stopRollout",
+  summary: "Stop the rollout in progress, so that all callers get the live version",
+  method: "POST",
+  path: "/deployments/{id}/rollout/stop",
+  role: "editor",
+  guardsProtected: true,
+  input: change,
+  output: DeploymentResult,
+  refusals: ["not_found", "conflict", "outdated"],
+  async run(management, input) {
+    const before = await requireForChange(management, input);
+    const { rollout } = before;
+    if (rollout === null) return { ...before, changed: false };
+    const now = management.clock();
+    const plan = planChange(before, "rollout_stopped", { rollout: null }, {}, now);
+    return await commitPlan(management, plan, [endRollout(rollout.id, "stopped", now)]);
+  },
+});
+
+export const listRollouts = operation({
+  id: "listRollouts",
+  summary: "List the rollouts of a deployment, newest first",
+  method: "GET",
+  path: "/deployments/{id}/rollouts",
+  role: "viewer",
+  command: "deploy rollouts REF",
+  input: { ...ofDeployment, ...v.page },
+  output: pageOf(Rollout),
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, ...page }) {
+    await requireDeployment(management, id);
+    return await rolloutTable.list(management.database, { deployId: id }, page);
+  },
+});
+
+export const rolloutOperations = [setRollout, stopRollout, listRollouts];
