@@ -267,9 +267,17 @@ const cases: Case[] = [
     [0, "Hello", chat.model, "19,10,4", "error", "Error: Overloaded"],
   ],
   [
-    "a chat completion that ends before it has finished, as OpenAI's client lets an aborted one",
+    "a chat completion that ends before it has finished",
     recordOpenAI,
     stream([chunk({ role: "assistant", content: "Hello" })]),
+    [0, "Hello", chat.model, none, "interrupted"],
+  ],
+  [
+    "a chat completion that ends because it was aborted, as OpenAI's client lets it",
+    recordOpenAI,
+    Object.assign(stream([chunk({ role: "assistant", content: "Hello" })]), {
+      controller: { signal: AbortSignal.abort() },
+    }),
     [2, "Hello", chat.model, none, undefined],
   ],
   ["a response", recordOpenAI, response, gpt.done("Hello Ada", "completed")],
@@ -305,7 +313,7 @@ const cases: Case[] = [
     "a streamed response that was cut off",
     recordOpenAI,
     stream(responseEvents.slice(0, 5)),
-    [2, "Hello", chat.model, none, undefined],
+    [0, "Hello", chat.model, none, "interrupted"],
   ],
   [
     "a streamed response with a function call, and an error",

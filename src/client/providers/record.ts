@@ -8,7 +8,7 @@ export type Read = {
   usage?: object | null | undefined;
   output: unknown;
   id?: string | undefined;
-  /** Why the model stopped. Without it, a stream was cut off: some clients end it like this when the application aborts. */
+  /** Why the model stopped. Without it, a stream was cut off or aborted. */
   reason?: string | null | undefined;
   /** Why it failed. */
   error?: string | undefined;
@@ -34,6 +34,10 @@ export type RecordResponse = <Response>(
   recordedWith?: RecordedWith,
 ) => Promise<Recorded<Response>>;
 
+/** Whether the application has aborted a stream. Those of OpenAI's and Anthropic's clients end without an error then. */
+const isAborted = (stream: object): boolean =>
+  (stream as { controller?: Partial<AbortController> }).controller?.signal?.aborted === true;
+
 /** Makes the function that records the responses of a provider. */
 export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): RecordResponse => {
   type Part = object;
@@ -55,7 +59,8 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
     const end = (whole: Partial<Whole>, statusOf: (read: Read) => number, thrown?: string): void => {
       const { id, reason, error = thrown, ...known } = readSafely(whole);
       const status = statusOf({ ...known, reason, error });
-      const facts = { response_id: id, finish_reason: reason ?? undefined, error };
+      const isCutOff = status === failed && !error;
+      const facts = { response_id: id, finish_reason: reason ?? (isCutOff ? "interrupted" : undefined), error };
       done({
         status,
         ...known,
@@ -68,6 +73,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
 
     async function* pass(parts: AsyncIterable<Part>): AsyncGenerator<Part> {
       const whole: Partial<Whole> = {};
+      let unfinished = aborted; // if the application leaves the loop
       try {
         for await (const part of parts) {
           try {
@@ -77,12 +83,13 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
           }
           yield part;
         }
+        if (!isAborted(parts)) unfinished = failed;
       } catch (error) {
         fail(whole, error);
         throw error;
       } finally {
-        // After an error, this is no longer the first time. Before the end, the application has left the loop.
-        end(whole, ({ reason, error }) => error ? failed : reason ? finished : aborted);
+        // After an error, this is no longer the first time.
+        end(whole, ({ reason, error }) => error ? failed : reason ? finished : unfinished);
       }
     }
 
