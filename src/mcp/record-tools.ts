@@ -18,7 +18,7 @@ import { workspaceOf } from "./session.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 
 const { from, to, promptVersion } = recordFilter;
-const mostParts = 20;
+const mostParts = 10;
 const { series: _, ...statsMembers } = Stats.schema;
 
 const stats = tool({
