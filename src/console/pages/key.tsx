@@ -6,13 +6,12 @@ import { notFound } from "../../common/errors.ts";
 import type { KeyId } from "../../common/ids.ts";
 import { getApiKey, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
-import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import { link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Heading } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
-import { isRevoked, stateChip } from "../parts/secret.tsx";
+import { isRevoked, SecretFacts } from "../parts/secret.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { findReferences } from "./inputs.tsx";
 import { permissionsOf } from "./keys.tsx";
@@ -23,7 +22,7 @@ export const keyPage: Page = {
   section: "keys",
   async show(visit) {
     const key = await findKey(visit);
-    const { id, name, prefix, deployId, createdAt, lastUsedAt, rotatedAt } = key;
+    const { name, prefix, deployId } = key;
     const references = await findReferences(visit, [deployId]);
     return {
       title: `Key ${name || prefix}`,
@@ -32,17 +31,8 @@ export const keyPage: Page = {
           {doneNotice(visit, { revoke: "The key is revoked." })}
           <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
           <Facts>
-            <Fact label="State">{stateChip(key, visit.now)}</Fact>
             <Fact label="Permissions">{permissionsOf(key, references)}</Fact>
-            <Fact label="Begins with">
-              <code>{prefix}…</code>
-            </Fact>
-            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Last used">{agoByHour(lastUsedAt, visit.now)}</Fact>
-            <Fact label="Rotated">{ago(rotatedAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <SecretFacts holder={key} now={visit.now} />
           </Facts>
           {!isRevoked(key) && <RotationForms visit={visit} operation={rotateApiKey} users="applications" />}
         </>

@@ -14,7 +14,7 @@ import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
-import { secretView, stateChip } from "../parts/secret.tsx";
+import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { DeploymentField, findDeployment, findOffered, findReferences, mainOf, withLabels } from "./inputs.tsx";
@@ -108,16 +108,7 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
     caption="Keys"
     rows={keys}
     columns={[
-      {
-        label: "Name",
-        isHead: true,
-        cell: ({ id, name, prefix }) => (
-          <>
-            <a href={link(visit, ["keys", id])}>{isolated(name || "unnamed")}</a>
-            <p class="hint mono">{prefix}…</p>
-          </>
-        ),
-      },
+      { label: "Name", isHead: true, cell: (holder) => secretLink(link(visit, ["keys", holder.id]), holder) },
       { label: "Permissions", cell: (key) => permissionsOf(key, references) },
       { label: "State", cell: (key) => stateChip(key, visit.now) },
       { label: "Created", cell: ({ createdAt }) => ago(createdAt, visit.now) },

@@ -6,14 +6,13 @@ import type { TokenId } from "../../common/ids.ts";
 import { hasRole } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
 import { getToken, revokeToken, rotateToken } from "../../management/tokens.ts";
-import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { doneNotice, Notice } from "../parts/notice.tsx";
-import { isRevoked, stateChip } from "../parts/secret.tsx";
+import { isRevoked, SecretFacts } from "../parts/secret.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { changeSecret, RotationForms } from "./secrets.tsx";
 import { placeOf } from "./tokens.tsx";
@@ -23,7 +22,7 @@ export const tokenPage: Page = {
   section: "tokens",
   async show(visit) {
     const token = await visit.call(getToken, { id: visit.params.tokenId as TokenId });
-    const { id, name, role, workspaceId, prefix, createdAt, lastUsedAt, rotatedAt } = token;
+    const { id, name, role, workspaceId } = token;
     return {
       title: `Token ${name}`,
       body: (
@@ -38,16 +37,7 @@ export const tokenPage: Page = {
               <Chip>{role}</Chip>
             </Fact>
             <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
-            <Fact label="State">{stateChip(token, visit.now)}</Fact>
-            <Fact label="Begins with">
-              <code>{prefix}…</code>
-            </Fact>
-            <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Last used">{agoByHour(lastUsedAt, visit.now)}</Fact>
-            <Fact label="Rotated">{ago(rotatedAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <SecretFacts holder={token} now={visit.now} />
           </Facts>
           {!isRevoked(token) && <RotationForms visit={visit} operation={atLeast(role)} users="its users" />}
         </>

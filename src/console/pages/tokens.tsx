@@ -17,7 +17,7 @@ import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
-import { secretView, stateChip } from "../parts/secret.tsx";
+import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
@@ -107,16 +107,7 @@ const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
     caption="Tokens"
     rows={tokens}
     columns={[
-      {
-        label: "Name",
-        isHead: true,
-        cell: ({ id, name, prefix }) => (
-          <>
-            <a href={link(visit, ["tokens", id])}>{isolated(name)}</a>
-            <p class="hint mono">{prefix}…</p>
-          </>
-        ),
-      },
+      { label: "Name", isHead: true, cell: (holder) => secretLink(link(visit, ["tokens", holder.id]), holder) },
       { label: "Role", cell: ({ role }) => <Chip>{role}</Chip> },
       { label: "Scope", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
       { label: "State", cell: (token) => stateChip(token, visit.now) },

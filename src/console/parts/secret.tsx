@@ -2,12 +2,14 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { ago } from "../format.tsx";
+import type { ApiKey } from "../../management/api-keys.ts";
+import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
-import type { Part } from "../html.ts";
+import type { Html, Part } from "../html.ts";
 import type { View } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { Notice } from "./notice.tsx";
+import { Fact } from "./table.tsx";
 
 type Shown = { title: string; name: string; secret: string; back: string; children?: Part };
 
@@ -32,7 +34,10 @@ export const secretView = ({ title, name, secret, back, children }: Shown): View
   ),
 });
 
-type Holder = { expiresAt: number | null; revokedAt: number | null; overlapEndsAt: number | null };
+/** A key or a token. */
+type Holder =
+  & { id: string; name: string }
+  & Pick<ApiKey, "prefix" | "createdAt" | "lastUsedAt" | "rotatedAt" | "expiresAt" | "revokedAt" | "overlapEndsAt">;
 
 /** Whether a secret is accepted, and until when. */
 export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: number): Part {
@@ -49,3 +54,27 @@ export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: 
 }
 
 export const isRevoked = ({ revokedAt }: Holder): boolean => revokedAt !== null;
+
+/** The name of a key or a token in a list, with the characters that its secret begins with. */
+export const secretLink = (href: string, { name, prefix }: Holder): Html => (
+  <>
+    <a href={href}>{isolated(name || "unnamed")}</a>
+    <p class="hint mono">{prefix}…</p>
+  </>
+);
+
+/** The facts that the pages of a key and of a token share. */
+export const SecretFacts = ({ holder, now }: { holder: Holder; now: number }): Html => (
+  <>
+    <Fact label="State">{stateChip(holder, now)}</Fact>
+    <Fact label="Begins with">
+      <code>{holder.prefix}…</code>
+    </Fact>
+    <Fact label="Created">{ago(holder.createdAt, now)}</Fact>
+    <Fact label="Last used">{agoByHour(holder.lastUsedAt, now)}</Fact>
+    <Fact label="Rotated">{ago(holder.rotatedAt, now)}</Fact>
+    <Fact label="Id">
+      <code>{holder.id}</code>
+    </Fact>
+  </>
+);
