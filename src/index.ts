@@ -11,19 +11,7 @@ import { makeFile } from "./database/open-migrated.ts";
 import { fileOf } from "./database/source.ts";
 import { migrate } from "./migrate.ts";
 
-export { MissingVariablesError } from "./client/errors.ts";
-export { fillMessages as render } from "./client/fill.ts";
-export type { FillOptions, MessageLists, Values } from "./client/fill.ts";
-export type { DatabaseLocation } from "./common/config.ts";
-export type { Clock } from "./common/domain.ts";
-export { Refusal } from "./common/errors.ts";
-export type { ErrorKind, QuotaDetails } from "./common/errors.ts";
-export { createLog, fromPino } from "./common/log.ts";
-export type { Log, LogFields, PinoLike } from "./common/log.ts";
-export type { Client, DatabaseSource } from "./database/client.ts";
-export type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./http/direct.ts";
-export type { Face } from "./http/face.ts";
-export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./http/service.ts";
+export * from "./http/shared-exports.ts";
 
 const create = serviceOver((source) => openDatabase(source, "serve"));
 

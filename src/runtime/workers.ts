@@ -10,19 +10,7 @@ import type { MigrateOptions } from "../database/migrate.ts";
 import { migrations } from "../database/migrations.ts";
 import { openOne, requireRemote } from "./worker-requests.ts";
 
-export { MissingVariablesError } from "../client/errors.ts";
-export { fillMessages as render } from "../client/fill.ts";
-export type { FillOptions, MessageLists, Values } from "../client/fill.ts";
-export type { DatabaseLocation } from "../common/config.ts";
-export type { Clock } from "../common/domain.ts";
-export { Refusal } from "../common/errors.ts";
-export type { ErrorKind, QuotaDetails } from "../common/errors.ts";
-export { createLog, fromPino } from "../common/log.ts";
-export type { Log, LogFields, PinoLike } from "../common/log.ts";
-export type { Client, DatabaseSource } from "../database/client.ts";
-export type { DiagnosisRecord, ReadResult, RecordResult, Target } from "../http/direct.ts";
-export type { Face } from "../http/face.ts";
-export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "../http/service.ts";
+export * from "../http/shared-exports.ts";
 export type { MigrateOptions } from "../database/migrate.ts";
 
 /**

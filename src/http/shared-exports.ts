@@ -1,0 +1,14 @@
+// What the package exports on every platform, besides its functions.
+export { MissingVariablesError } from "../client/errors.ts";
+export { fillMessages as render } from "../client/fill.ts";
+export type { FillOptions, MessageLists, Values } from "../client/fill.ts";
+export type { DatabaseLocation } from "../common/config.ts";
+export type { Clock } from "../common/domain.ts";
+export { Refusal } from "../common/errors.ts";
+export type { ErrorKind, QuotaDetails } from "../common/errors.ts";
+export { createLog, fromPino } from "../common/log.ts";
+export type { Log, LogFields, PinoLike } from "../common/log.ts";
+export type { Client, DatabaseSource } from "../database/client.ts";
+export type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./direct.ts";
+export type { Face } from "./face.ts";
+export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./service.ts";
