@@ -7,7 +7,7 @@ import type { JsonText } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import type { Database, Row } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, goesOn, idAt } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
 import { firstPositions, readDocument, workBytes } from "./documents.ts";
@@ -145,28 +145,42 @@ async function* readRecords(database: Database, positions: number[]): AsyncGener
   }
 }
 
-/** Finds a record by its id. A deleted record has only a position. Returns undefined if no record ever had the id. */
-export async function findDiagnosis(
-  database: Database,
-  id: RecordId,
-): Promise<{ position: number; workspaceId: WorkspaceId; diagnosis: Diagnosis | undefined } | undefined> {
+/** Finds columns of the commit (m), the call (c) and the record (d) with an id. A deleted record has no columns of its own. */
+async function findById(database: Database, id: RecordId, columns: string, joins = ""): Promise<Row | undefined> {
   const slot = readSlotId("diag", id);
   if (slot === undefined) return undefined;
   const [row] = await database.read({
     sql: `
-      select m.position + :slot as position, :id as id, d.prompt_version, ${recordColumns}
+      select m.position + :slot as position, d.prompt_version, ${columns}
       from commits m
       cross join ${callAt("m.position + :slot")}
       left join diagnoses d on d.position = m.position + :slot
-      ${withDeployment}
       left join deleted_diagnoses x on x.position = m.position + :slot
+      ${joins}
       where m.id = :commitId and m.position + :slot < m.next_position
         and (d.position is not null or x.position is not null)`,
-    args: { id, ...slot },
+    args: slot,
   });
-  if (row === undefined) return undefined;
-  const diagnosis = row.document === null ? undefined : toDiagnosis(row);
-  return { position: integer(row, "position"), workspaceId: text(row, "workspace_id"), diagnosis };
+  return row;
+}
+
+/** Finds a record by its id. Returns undefined if no record ever had the id, and null if it was deleted. */
+export async function findDiagnosis(database: Database, id: RecordId): Promise<Diagnosis | null | undefined> {
+  const row = await findById(database, id, `${idAt("diag", "d.position")} as id, ${recordColumns}`, withDeployment);
+  return row === undefined ? undefined : row.document === null ? null : toDiagnosis(row);
+}
+
+/** Where a record is, without reading it. A deleted record has no version. */
+export type RecordPlace = { position: number; workspaceId: WorkspaceId; promptVersion: number | null };
+
+/** Finds where a record is by its id. Returns undefined if no record ever had the id. */
+export async function findPlace(database: Database, id: RecordId): Promise<RecordPlace | undefined> {
+  const row = await findById(database, id, "c.workspace_id");
+  return row && {
+    position: integer(row, "position"),
+    workspaceId: text(row, "workspace_id"),
+    promptVersion: integerOrNull(row, "prompt_version"),
+  };
 }
 
 /** A record with all members as submitted. A member with a reserved name is moved into `submitted`. */

@@ -117,8 +117,10 @@ export const feedbackAt = (position: string, workspaceId: string): string =>
     where f.position = ${position}
   )`;
 
-/** What was said of the record at `:position` and then replaced or withdrawn, as a JSON array, oldest first. */
-export const earlierFeedback = `
-  select json_group_array(json_object(${membersOf("e")}, 'endedAt', e.ended_at)) as earlier
-  from (select * from earlier_feedback where position = :position order by ended_at, change) e
-  left join feedback_names n on n.workspace_id = :workspaceId and n.name = e.name`;
+/** What is said of the record at `:position`, and what was and then replaced or withdrawn, oldest first, as JSON arrays. */
+export const feedbackOnRecord = `
+  select ${feedbackAt(":position", ":workspaceId")} as feedback, (
+    select json_group_array(json_object(${membersOf("e")}, 'endedAt', e.ended_at))
+    from (select * from earlier_feedback where position = :position order by ended_at, change) e
+    left join feedback_names n on n.workspace_id = :workspaceId and n.name = e.name
+  ) as earlier`;

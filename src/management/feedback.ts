@@ -1,9 +1,8 @@
 // Feedback on records as people who manage a workspace read and give it.
-import { deleted } from "../common/errors.ts";
 import type { RecordId, WorkspaceId } from "../common/ids.ts";
 import { text } from "../database/row.ts";
 import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
-import { earlierFeedback, targetOf } from "../ledger/feedback-state.ts";
+import { feedbackOnRecord, targetOf } from "../ledger/feedback-state.ts";
 import type { Piece } from "../ledger/feedback-state.ts";
 import {
   EarlierFeedback,
@@ -24,7 +23,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { requirePosition } from "./records.ts";
+import { requirePlace, requireRecord } from "./records.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const RecordFeedback = named(
@@ -46,11 +45,9 @@ export const showFeedback = operation({
   output: RecordFeedback,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
-    const { position, workspaceId, diagnosis } = await requirePosition(management, id);
-    if (diagnosis === undefined) throw deleted("Record", id);
-    const [row] = await management.database.read({ sql: earlierFeedback, args: { position, workspaceId } });
-    const { feedback } = diagnosis as { feedback?: { text: string } };
-    return { feedback: JSON.parse(feedback?.text ?? "[]"), earlier: JSON.parse(text(row!, "earlier")) };
+    const { position, workspaceId } = await requireRecord(management, id);
+    const [row] = await management.database.read({ sql: feedbackOnRecord, args: { position, workspaceId } });
+    return { feedback: JSON.parse(text(row!, "feedback")), earlier: JSON.parse(text(row!, "earlier")) };
   },
 });
 
@@ -116,7 +113,7 @@ const toPiece = (
 
 async function giveOne(management: Management, id: RecordId, given: Given): Promise<Infer<typeof FeedbackAnswer>> {
   const { database, clock } = management;
-  const { workspaceId, position } = await requirePosition(management, id);
+  const { workspaceId, position } = await requirePlace(management, id);
   const piece = toPiece(management, workspaceId, { position }, given);
   const { results: [result] } = await giveFeedback(database, [piece], clock());
   if (result!.refusal !== undefined) throw toRefusalOf(result!, { ...piece, target: { recordId: id } });

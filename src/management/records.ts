@@ -91,7 +91,7 @@ async function listRecords(
 
 /** The cursor of a record. It may have been deleted since, but must be of the workspace. */
 async function positionOf(store: Store, { workspace }: Scope, id: RecordId): Promise<string> {
-  const { position, workspaceId } = await requirePosition(store, id);
+  const { position, workspaceId } = await requirePlace(store, id);
   if (workspaceId !== workspace.id) throw notFound("Record", id);
   return String(position);
 }
@@ -176,8 +176,9 @@ export const getDiagnosis = operation({
   output: Diagnosis,
   refusals: ["not_found", "gone"],
   async run(management, { id }) {
-    const { diagnosis } = await requirePosition(management, id);
-    if (diagnosis === undefined) throw deleted("Record", id);
+    const diagnosis = await diagnoses.findDiagnosis(management.database, id);
+    if (diagnosis === undefined) throw notFound("Record", id);
+    if (diagnosis === null) throw deleted("Record", id);
     return diagnosis;
   },
 });
@@ -193,9 +194,8 @@ export const deleteDiagnosis = operation({
   output: Deletion,
   refusals: ["not_found"],
   async run(management, { id }) {
-    const { position, workspaceId, diagnosis } = await requirePosition(management, id);
-    if (diagnosis === undefined) return { deleted: 0 };
-    const { promptVersion } = diagnosis;
+    const { position, workspaceId, promptVersion } = await requirePlace(management, id);
+    if (promptVersion === null) return { deleted: 0 };
     const change = { action: "record.deleted", id, workspaceId, before: { promptVersion } };
     // Retention may have removed it since.
     const [deleted] = await management.commit([change], deleteDiagnoses([position], management.clock()));
@@ -246,10 +246,17 @@ export async function deleteRecords(
   return { deleted: count };
 }
 
-/** Finds a record and its position in the log. Throws if it never existed. `diagnosis` is undefined if it was deleted. */
-export async function requirePosition({ database }: Store, id: RecordId) {
-  const found = await diagnoses.findDiagnosis(database, id);
+/** Finds where a record is. Throws if there was never one with the id. */
+export async function requirePlace({ database }: Store, id: RecordId): Promise<diagnoses.RecordPlace> {
+  const found = await diagnoses.findPlace(database, id);
   if (found === undefined) throw notFound("Record", id);
+  return found;
+}
+
+/** Finds where a record is. Throws if there is none, or it was deleted. */
+export async function requireRecord(store: Store, id: RecordId): Promise<diagnoses.RecordPlace> {
+  const found = await requirePlace(store, id);
+  if (found.promptVersion === null) throw deleted("Record", id);
   return found;
 }
 

@@ -1,5 +1,5 @@
 // How reviewers work through a review. Taking a record gives it to one reviewer for a time, so that two do not get the same one.
-import { conflict, deleted, notFound } from "../common/errors.ts";
+import { conflict, notFound } from "../common/errors.ts";
 import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
@@ -10,7 +10,7 @@ import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
 import { operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { requirePosition } from "./records.ts";
+import { requirePlace, requireRecord } from "./records.ts";
 import { requireReview, Review } from "./review-progress.ts";
 
 /** How long a reviewer has a record. After that another one may take it. */
@@ -107,14 +107,13 @@ export const showReviewRecord = operation({
   refusals: ["not_found", "gone"],
   async run(management, { id, recordId }) {
     await requireReview(management, id);
-    return await requireRecord(management, id, recordId);
+    return await requireInReview(management, id, recordId);
   },
 });
 
 /** Finds a record in a review. Throws if it is not in it, or was deleted. */
-async function requireRecord(management: Management, id: ReviewId, recordId: RecordId): Promise<ReviewRecord> {
-  const { position, diagnosis } = await requirePosition(management, recordId);
-  if (diagnosis === undefined) throw deleted("Record", recordId);
+async function requireInReview(management: Management, id: ReviewId, recordId: RecordId): Promise<ReviewRecord> {
+  const { position } = await requireRecord(management, recordId);
   const sql = `select ${columns} from review_records where review_id = ? and position = ?`;
   const [row] = await management.database.read({ sql, args: [id, position] });
   if (row === undefined) throw notFound("Record", recordId);
@@ -129,7 +128,7 @@ async function finish(
 ): Promise<ReviewRecord> {
   const { database, clock } = management;
   await requireReview(management, id);
-  const { position } = await requirePosition(management, recordId);
+  const { position } = await requirePlace(management, recordId);
   const [rows] = await database.write([{
     sql: state === "open"
       ? `update review_records set state = 'open', reviewer = null, token_id = null, leased_until = null, finished_at = null
@@ -143,7 +142,7 @@ async function finish(
   }]);
   const [finished] = rows!.map(toRecord);
   if (finished !== undefined) return finished;
-  const found = await requireRecord(management, id, recordId);
+  const found = await requireInReview(management, id, recordId);
   if (state === "open" && found.reviewer === null) return found;
   const words = found.reviewer === null ? "Take it first" : `${found.reviewer || "Another reviewer"} has it`;
   throw conflict(`Record ${recordId} is not yours in this review. ${words}`, "review_record_not_taken");

@@ -2,14 +2,17 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { RecordId } from "../../src/common/ids.ts";
+import type { Statement } from "../../src/database/database.ts";
 import { giveFeedback } from "../../src/ledger/feedback.ts";
 import type { Piece } from "../../src/ledger/feedback-state.ts";
 import { declareFeedback } from "../../src/management/feedback-names.ts";
 import { addFeedback, showFeedback } from "../../src/management/feedback.ts";
+import { createReview } from "../../src/management/reviews.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import type { EarlierFeedback, Feedback } from "../../src/schema/feedback.ts";
 import { call } from "../actions.ts";
-import { createTenant, goodBody } from "../helpers.ts";
+import { createTenant, goodBody, openMemory } from "../helpers.ts";
+import { taken } from "../management/management.ts";
 import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
 import { createVisit, linksIn, origin, refusalIn, visit, weightOf } from "./visitor.ts";
 
@@ -35,6 +38,25 @@ async function store(body: object = goodBody): Promise<RecordId> {
 const feedbackOn = async (id: RecordId): Promise<{ feedback: Feedback[]; earlier: EarlierFeedback[] }> =>
   await call(showFeedback, admin, { id });
 const given = { do: "feedback", name: "thumb", value: "true", comment: "" };
+
+test("the pages of a record read its document once", async () => {
+  const database = await openMemory();
+  let documents = 0;
+  const read = (statement: Statement) => {
+    if (/\bd\.document\b/.test(statement.sql)) documents++;
+    return database.read(statement);
+  };
+  const { world, visitor } = await createVisit({ database: { ...database, read } });
+  const { id } = taken<{ id: string }>(await world.submit(goodBody), 201);
+  const { id: review } = await call(createReview, world.admin, { workspaceId: world.workspaceId, title: "All" });
+  await visitor.send(`/reviews/${review}`, { do: "next" });
+  for (const path of [`/records/${id}`, `/reviews/${review}/records/${id}`]) {
+    documents = 0;
+    assert.match(await visitor.see(path), "Hello");
+    assert.is(documents, 1, path);
+  }
+  await world.close();
+});
 
 test("an editor gives, changes and withdraws, and returns to the record with its filter and a notice", async () => {
   const id = await store(), path = `/records/${id}?status=1`;
