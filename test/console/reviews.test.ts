@@ -72,11 +72,12 @@ test("a filter of records becomes a review, which two people work through withou
   assert.ok(weightOf(page) < 60_000, `${weightOf(page)}`);
   // Others see who has it, and cannot finish it.
   assert.match(await bob.see(annsFirst), "<bdi>ann</bdi> has this record until it is free again");
-  // A form without a word that a page sends finishes, skips and deletes nothing.
-  for (const path of [annsFirst, `/records/${first}`]) {
+  // A form without a word that a page sends takes, finishes, skips and deletes nothing.
+  for (const path of [review, annsFirst, `/records/${first}`]) {
     for (const form of [{ do: "nothing" }, {}]) assert.is((await operator.send(path, form)).status, 400, path);
     assert.is((await operator.open(workspaceId + path)).status, 200);
   }
+  assert.not.match(await ann.see(review), "<bdi>Operator</bdi></th>");
   const refused = await bob.send(annsFirst, { do: "done" });
   assert.equal([refused.status, refusalIn(refused.text)], [
     409,
@@ -182,7 +183,11 @@ test("what cannot be shows the form again, and what is not of the workspace is n
   }
   const none = await ann.send("/reviews/new?model=none", { title: "x" });
   assert.equal([none.status, refusalIn(none.text)], [409, "No record matches the filter."]);
-  assert.is((await ann.open(`${workspaceId}/reviews/new?slower=x`)).status, 400);
+  for (const refused of ["slower=x", "status=odd", "feedback=thumb", "deployment=none@here"]) {
+    const { status, text } = await ann.open(`${workspaceId}/reviews/new?${refused}`);
+    assert.is(status, 400, refused);
+    assert.match(text, `role="alert"`);
+  }
   await call(declareFeedback, admin, { workspaceId, name: "thumb", kind: "boolean" });
   assert.is((await ann.send("/reviews/new", { title: "x", names: "tone" })).status, 400);
 });

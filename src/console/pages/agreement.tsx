@@ -12,6 +12,7 @@ import type { Html } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
+import { NameField, noFeedback } from "../parts/feedback-names.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
@@ -51,9 +52,9 @@ export const agreementPage: Page = {
             trail={[{ label: "Records", href: link(visit, ["records"]) }]}
             lede="How far two people or programs agree on the records that both judged."
           />
-          {names.length === 0 ? noNames : (
+          {names.length === 0 ? noFeedback : (
             <Filters submit="Compare">
-              <Select label="Name" name="name" value={name} options={names.map(({ name }) => [name, name])} />
+              <NameField names={names.map(({ name }) => name)} value={name} />
               <Field label="First author" name="first" value={authors[0]} />
               <Field label="Second author" name="second" value={authors[1]} />
               <DeploymentField
@@ -78,12 +79,6 @@ export const agreementPage: Page = {
     };
   },
 };
-
-const noNames: Html = (
-  <Empty title="No feedback">
-    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
-  </Empty>
-);
 
 function agreementOf({ name, records, agreed, kappa }: FeedbackAgreement, authors: readonly string[]): Html {
   if (records === 0) {

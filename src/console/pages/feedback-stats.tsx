@@ -4,20 +4,18 @@
 /** @jsxFrag Fragment */
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Part } from "../html.ts";
 import { asked, link } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
 import { feedbackPanels } from "../parts/feedback-chart.ts";
 import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from "../parts/feedback-figures.tsx";
 import type { Rules } from "../parts/feedback-figures.tsx";
+import { NameField, noFeedback } from "../parts/feedback-names.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Field, Select } from "../parts/form.tsx";
 import { Section } from "../parts/heading.tsx";
 import { Table } from "../parts/table.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
-const mostOptions = 30;
 const mostVersions = 4, mostNames = 4; // so that the page stays light
 
 export const feedbackStatsPage = statsPageOf({
@@ -26,10 +24,7 @@ export const feedbackStatsPage = statsPageOf({
   lede: (reference) => <>What people and programs thought of the records of {reference}. Times are in UTC.</>,
   fields(visit, { all }) {
     const names = namesIn([all]);
-    if (names.length === 0) return undefined;
-    const field = { label: "Name", name: "name", value: chosen(visit, names) };
-    if (names.length > mostOptions) return <Field {...field} />;
-    return <Select {...field} options={names.map((name) => [name, name])} />;
+    return names.length === 0 ? undefined : <NameField names={names} value={chosen(visit, names)} />;
   },
   async body(visit, stats, interval) {
     const { all } = stats, names = namesIn([all]), name = chosen(visit, names);
@@ -62,12 +57,6 @@ export const feedbackStatsPage = statsPageOf({
     );
   },
 });
-
-const noFeedback: Html = (
-  <Empty title="No feedback">
-    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
-  </Empty>
-);
 
 /** The name that the query has, or that with the most rated records. */
 const chosen = (visit: Visit, names: readonly string[]): string | undefined =>

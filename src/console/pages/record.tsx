@@ -15,12 +15,11 @@ import type { RecordFigures } from "../../management/record-figures.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
 import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { dash, duration, number, sizeText, usd } from "../format.tsx";
-import { breakable, Fragment, h, isolated } from "../html.ts";
+import { dash, number, sizeText, usd } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { statusChip, versionLink } from "../parts/chips.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
 import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
@@ -30,6 +29,7 @@ import { FeedbackSection } from "../parts/feedback.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { RecordFacts } from "../parts/record-facts.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { rawTextHeaders } from "../safety.ts";
 import { statusOf } from "../../http/respond.ts";
@@ -45,8 +45,7 @@ export const recordPage: Page = {
   section: "records",
   async show(visit) {
     const { record, deployment } = await findRecord(visit);
-    const { id, keyId, promptVersion, createdAt } = record;
-    const { status, sessionId: session, latency, startAt, endAt } = valuesOf(record);
+    const { id, keyId, promptVersion } = record, { startAt, endAt } = valuesOf(record);
     const { content, ...others } = record;
     const more = without(others, shownMembers);
     const { id: workspaceId } = workspaceOf(visit), { promptId } = deployment;
@@ -76,19 +75,10 @@ export const recordPage: Page = {
             }
           />
           <Facts>
-            <Fact label="Status">{statusChip(visit, status)}</Fact>
-            <Fact label="Recorded">{exactTime(createdAt)}</Fact>
-            <Fact label="Latency">{duration(latency)}</Fact>
+            <RecordFacts visit={visit} record={record} deployment={deployment} />
             <Fact label="Tokens">{tokensOf(figures)}</Fact>
             <Fact label="Cost">{usd(figures?.cost ?? null)}</Fact>
             <Fact label="Model">{figures?.model ? isolated(figures.model) : dash}</Fact>
-            <Fact label="Version">{versionLink(visit, deployment.promptId, promptVersion)}</Fact>
-            <Fact label="Deployment">
-              <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
-            </Fact>
-            <Fact label="Session">
-              <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
-            </Fact>
             {startAt !== null && <Fact label="Started">{exactTime(startAt)}</Fact>}
             {endAt !== null && <Fact label="Ended">{exactTime(endAt)}</Fact>}
             <Fact label="Key">

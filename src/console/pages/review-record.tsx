@@ -14,18 +14,17 @@ import type { ReviewRecord } from "../../management/review-records.ts";
 import type { ReviewWithReviewers } from "../../management/review-progress.ts";
 import { changeFeedback, findFeedback, isAboutFeedback, personName, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
-import { ago, duration, numberText } from "../format.tsx";
-import { breakable, Fragment, h, isolated } from "../html.ts";
+import { ago, numberText } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { statusChip, versionLink } from "../parts/chips.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Guarded } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
+import { RecordFacts } from "../parts/record-facts.tsx";
 import { actorOf, findReview, ProgressBar } from "../parts/review.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
-import { valuesOf } from "../record-values.ts";
+import { Facts } from "../parts/table.tsx";
 import { findRecord, partView } from "./record.tsx";
 import { goToNext } from "./review.tsx";
 
@@ -39,7 +38,6 @@ export const reviewRecordPage: Page = {
       findRecord(visit),
       findFeedback(visit, recordId),
     ]);
-    const { status, sessionId: session, latency } = valuesOf(record);
     return {
       title: `${title}: record ${item.ordinal + 1}`,
       isWide: true,
@@ -55,16 +53,7 @@ export const reviewRecordPage: Page = {
           />
           <ProgressBar review={review} />
           <Facts>
-            <Fact label="Status">{statusChip(visit, status)}</Fact>
-            <Fact label="Recorded">{ago(record.createdAt, visit.now)}</Fact>
-            <Fact label="Latency">{duration(latency)}</Fact>
-            <Fact label="Version">{versionLink(visit, deployment.promptId, record.promptVersion)}</Fact>
-            <Fact label="Deployment">
-              <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
-            </Fact>
-            <Fact label="Session">
-              <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
-            </Fact>
+            <RecordFacts visit={visit} record={record} deployment={deployment} />
           </Facts>
           <div class="halves">
             <Section title="Input">{partView(visit, record, "input")}</Section>

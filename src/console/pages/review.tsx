@@ -2,6 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
 import { takeReviewRecord } from "../../management/review-records.ts";
 import type { Reviewer } from "../../management/review-progress.ts";
 import { deleteReview } from "../../management/reviews.ts";
@@ -77,8 +78,9 @@ export const reviewPage: Page = {
     };
   },
   async act(visit) {
-    const { id } = await findReview(visit);
-    if (visit.form.get("do") !== "delete") return await goToNext(visit);
+    const { id } = await findReview(visit), todo = visit.form.get("do");
+    if (todo === "next") return await goToNext(visit);
+    if (todo !== "delete") throw invalid("Field do must be one of next, delete");
     await visit.call(deleteReview, { id, actor: actorOf(visit) });
     return { redirect: link(visit, ["reviews"], { done: "deleted" }) };
   },

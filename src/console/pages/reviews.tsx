@@ -4,6 +4,7 @@
 /** @jsxFrag Fragment */
 import { listFeedbackNames } from "../../management/feedback-names.ts";
 import type { Review } from "../../management/review-progress.ts";
+import { listWorkspaceDiagnoses } from "../../management/records.ts";
 import { createReview, listReviews } from "../../management/reviews.ts";
 import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
@@ -81,7 +82,12 @@ export const newReviewPage: Page = {
   path: "/:workspaceId/reviews/new",
   section: "reviews",
   async show(visit) {
-    const { found, refusal } = await findWith(() => filterOf(visit));
+    const { found, refusal } = await findWith(async () => {
+      const filter = await filterOf(visit);
+      // What the operation refuses is said here too, before someone fills in the form.
+      await visit.call(listWorkspaceDiagnoses, { ...filter, limit: 1 });
+      return filter;
+    });
     const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
     const { workspaceId: _, ...filter } = found ?? {};
     return {
