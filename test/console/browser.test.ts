@@ -20,6 +20,7 @@ import { attacks } from "./attacks.ts";
 import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
 import { reviewForAnHour } from "./hour.ts";
+import { workThroughReview } from "./review-walk.ts";
 import { listPaths } from "./walk.ts";
 import { enter, follow, go } from "./week.ts";
 
@@ -402,6 +403,15 @@ if (currentRuntime === "Node") {
         assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
       });
       await own.end();
+    });
+  }
+
+  for (const hasScripts of [true, false]) {
+    test.full(`a review is worked through by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
+      await workThroughReview(browser, place, hasScripts, async (page) => {
+        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
+      });
     });
   }
 
