@@ -129,7 +129,7 @@ async function bundle(name: string, contents: string): Promise<string> {
 
 // Bun frees descriptors only when it collects garbage, which it does less often under load.
 if (canCount && currentRuntime !== "Bun") {
-  test("a process that opens and closes without a pause does not run out of descriptors", async () => {
+  test.full("a process that opens and closes without a pause does not run out of descriptors", async () => {
     const { url, service } = await openNew();
     await service.close();
     const [program, ...args] = commandOf[currentRuntime]("test/reopen.ts");

@@ -1,6 +1,7 @@
 // One service on each runtime, all on one database: the quota holds across processes. Only the tests on Node run it, since it
 // would be the same on the others.
 // Runs on Node alone.
+// Runs in CI alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createApiKey, listCalls } from "../actions.ts";

@@ -1,5 +1,5 @@
 // Every page that links lead to: it is there for each role, holds no script of its own, and is light.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { version } from "../../src/common/version.ts";
@@ -95,7 +95,7 @@ const all = await crawl(visitor, world.workspaceId);
 test("every link of every page leads to a page, for each role", async () => {
   const paths = new Set([...all.keys()].map((path) => path.replace(/_[0-9a-z]{24,}/g, "").split("?")[0]));
   assert.ok(paths.size >= 19, [...paths].join("\n"));
-  for (const role of roles) {
+  for (const role of isFull ? roles : ["viewer", "owner"] as const) {
     const { token } = await call(createToken, world.admin, { name: role, role });
     await crawl(await visit(world, token), world.workspaceId);
   }

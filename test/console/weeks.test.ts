@@ -1,10 +1,11 @@
 // A person's week at the console in a real Chromium, wherever the service runs: on each runtime, on Workers, and mounted in a
 // host; with scripts, and on Node without them too.
 // Runs on Node alone.
+// Runs in CI alone.
 import { copyFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { isFull, suite } from "../suite.ts";
+import { suite } from "../suite.ts";
 import { Refusal } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import { consolePages } from "../../src/console.ts";
@@ -91,7 +92,6 @@ if (currentRuntime === "Node") {
   if ("missing" in sqld) console.log(`skipped: a person's week on Workers: ${sqld.missing}`);
   // It takes longest, so it comes first.
   else all.unshift({ name: "on Workers", serve: onWorkers(sqld.binary) });
-  const weeks = all.filter(({ name }) => isFull || name === "on Node");
 
   const lived = new Map<string, Promise<void>>();
   test.before(async () => {
@@ -99,7 +99,7 @@ if (currentRuntime === "Node") {
     const browser = await startBrowser();
     const files = fileOf(folder);
     const room = createSlots(lanes, 300_000, () => new Refusal("overloaded", "The weeks before took too long"));
-    for (const [index, { name, hasScripts = true, serve }] of weeks.entries()) {
+    for (const [index, { name, hasScripts = true, serve }] of all.entries()) {
       const live = async () => {
         const { url, token, end } = await serve(files, `${folder}/${index}.db`);
         await liveThroughWeek(browser, { url: `${url}/console`, token }, hasScripts).finally(end);
@@ -110,7 +110,7 @@ if (currentRuntime === "Node") {
     void Promise.allSettled(lived.values()).then(() => Promise.all([browser.close(), remove()]));
   });
 
-  for (const { name } of weeks) test(name, () => lived.get(name));
+  for (const { name } of all) test(name, () => lived.get(name));
 }
 
 test.run();

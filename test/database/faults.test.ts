@@ -206,7 +206,7 @@ const failingOnce = (make: () => unknown) => (at: Fault["at"], operation: number
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 // In part, each statement still meets some of the errors.
-const each = isFull ? 1 : 16;
+const each = isFull ? 1 : 32;
 let met = 0;
 const isMet = () => met++ % each === 0;
 

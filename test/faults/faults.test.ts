@@ -16,31 +16,28 @@ const test = suite(`faults on ${currentRuntime}`);
 // They mostly wait for processes.
 const testAtOnce = atOnce(test, 3);
 
-// `npm test` leaves the processors to its other files.
 scale.chains = 40;
-if (!isFull) {
-  pace.thinkMs = 20;
-  scale.senders = 3;
-}
+// `npm test` leaves the processors to its other files.
+if (!isFull) pace.thinkMs = 80;
 
 const sqld = await findSqld();
 
 const few: [name: string, rounds: number, needsServer?: boolean][] = [
   ["kill -9 of the service", 1],
-  ["SIGTERM under load", 1],
   ["out of file descriptors", 1],
   ["kill -9 in the middle of batches", 1],
   ["kill -9 under a client's queue", 1],
-  ["odd answers to a client's queue", 1],
-  ["kill -9 under ten senders of feedback", 2],
-  ["kill -9 of the server", 1, true],
   ["reply lost after the commit", 5, true],
   ["reply to another request", 5, true],
-  ["file removed, replaced or written over", 1],
   ["EIO reading the WAL", 1],
 ];
 const more: typeof few = [
+  ["SIGTERM under load", 1],
+  ["odd answers to a client's queue", 1],
+  ["kill -9 under ten senders of feedback", 2],
   ["kill -9 under ten senders of feedback, on a server", 2, true],
+  ["kill -9 of the server", 1, true],
+  ["file removed, replaced or written over", 1],
   ["lock held for 100 ms", 2],
   ["EIO reading the WAL at the start", 1],
   ["ENOSPC writing the database, from the first checkpoint on", 1],

@@ -311,7 +311,7 @@ const anyPrompt = fc.record({
 });
 
 /** Prompts with a reference of their own each. */
-const anyPrompts = fc.sample(anyPrompt, { numRuns: isFull ? 2_000 : 200, seed: 31 }).map(
+const anyPrompts = fc.sample(anyPrompt, { numRuns: isFull ? 2_000 : 50, seed: 31 }).map(
   ({ reference, messages, llmConfig }, nth) => promptOf(`${reference}@${nth}`, messages, llmConfig),
 );
 

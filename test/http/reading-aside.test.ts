@@ -82,7 +82,7 @@ test("is 503 when its thread is lost, and is served again", async () => {
   }
 });
 
-test("keeps the write-ahead log bounded while an export is read slowly, statistics are read, and records come in", async () => {
+test.full("keeps the write-ahead log bounded while an export is read slowly, statistics are read, and records come in", async () => {
   const { world, logSize } = await createServed();
   const { deployId } = world;
   const output = "x".repeat(32_768);

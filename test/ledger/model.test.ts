@@ -2,13 +2,13 @@
 // does. `SEED=1 NUM_RUNS=1000` tries other sequences, and more of them. A failure prints its seed and path.
 import process from "node:process";
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import { command } from "./model-commands.ts";
 import { createStage } from "./model-stage.ts";
 
 const test = suite("model");
 
-const numRuns = Number(process.env.NUM_RUNS ?? 30);
+const numRuns = Number(process.env.NUM_RUNS ?? (isFull ? 30 : 12));
 
 test("for any sequence of requests and management commands, the service does what its model does", async () => {
   await fc.assert(

@@ -258,7 +258,7 @@ test("every verification balances while calls are pruned, retention runs and wor
     },
   );
   await fc.assert(property, {
-    numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 10 : 2)),
+    numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 10 : 1)),
     endOnFailure: true,
     includeErrorInReport: true,
   });

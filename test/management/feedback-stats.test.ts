@@ -97,7 +97,7 @@ function check(stats: FeedbackStats[], told: Told[]): void {
 
 test("over any history, statistics by version, deployment, session and day equal a recount in SQL", async () => {
   const histories = fc.sample(fc.array(step, { minLength: 40, maxLength: 90 }), {
-    numRuns: isFull ? 12 : 4,
+    numRuns: isFull ? 12 : 2,
   });
   for (const history of histories) {
     const world = await createWorld({ monthlyLimit: 1e6 });

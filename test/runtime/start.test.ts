@@ -1,11 +1,9 @@
 // Starting, invalid settings, and stopping, on the runtime that runs the tests.
 // Runs on every runtime.
-import { execFile } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { promisify } from "node:util";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
@@ -349,41 +347,5 @@ test("a demo removes the folders of demos that were killed, and none of a demo t
   assert.equal((await readdir(own)).sort(), [first.name, second.name, "promptledger-demo-of-somebody"].sort());
   await Promise.all([first.stop("SIGINT"), second.stop("SIGINT")]);
 });
-
-if (currentRuntime === "Node") {
-  test("the link that the demo prints signs in until it stops, its commands get 200 and 201, and nothing of it stays", async () => {
-    const npm = { npm_lifecycle_event: "demo", npm_package_name: "promptledger" };
-    const own = `${folder.path}/demo`;
-    await mkdir(own);
-    const settings = { PORT: "0", TMPDIR: own, ...npm };
-    const demo = await startFile("Node", "src/cli.ts", settings, /(Ctrl-C stops)/, ["demo"]);
-    const [link] = /http.*sign-in.*/.exec(demo.out())!;
-    const visits = [await fetch(link, { redirect: "manual" }), await fetch(link, { redirect: "manual" })];
-    assert.equal(visits.map(({ status, headers }) => [status, headers.has("Set-Cookie")]), [[303, true], [303, true]]);
-
-    const [read, submit] = [
-      ...demo.out().matchAll(/^curl -i '(http[^']+)' -H '([^']+)'(?:[^']*'([^']+)' \\\n {2}-d '([^']+)')?/gm),
-    ];
-    const [base, target] = read![1]!.split(/(?=\/v1)/);
-    assert.is((await send(base!, target!, { headers: [read![2]!] })).status, 200);
-    const [, url, authorization, type, body] = submit!;
-    const request = { method: "POST", headers: [authorization!, type!], body: body! };
-    assert.is((await send(base!, url!.slice(base!.length), request)).status, 201);
-
-    // The pasted commands must not leave a variable in the shell, where `npm start` would find it.
-    assert.not.match(demo.out(), "export ");
-    const commands = demo.out().match(/^.*npm run -s cli -- .*$/gm)!;
-    const outputs = await Promise.all(commands.map(async (command) => {
-      return (await promisify(execFile)("sh", ["-c", command], { cwd: pathOf("."), env: inherited })).stdout;
-    }));
-    const [records, usage, verified] = outputs;
-    assert.match(records!, "demo-1");
-    // The history began three weeks ago, so a month that has just begun may have these two requests alone.
-    assert.match(usage!, /used +[1-9]\d*$/m);
-    assert.match(verified!, /balance/);
-    assert.is(await demo.stop("SIGINT"), 0);
-    assert.equal(await readdir(own), []);
-  });
-}
 
 starts.run();
