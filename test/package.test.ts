@@ -1,5 +1,6 @@
 // The package as its users get it: packed, installed in an empty folder, and embedded on each runtime and in TypeScript.
 // Runs on Node alone.
+// Runs in CI alone.
 import { execFile } from "node:child_process";
 import { access, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

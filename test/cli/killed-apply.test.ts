@@ -1,6 +1,7 @@
 // `apply` that is interrupted or killed at any moment, or whose service is, has done all or nothing, and the next one does the
 // rest.
 // Runs on Node alone.
+// Runs in CI alone.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, startFile, startService } from "../conformance/processes.ts";

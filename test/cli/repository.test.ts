@@ -1,6 +1,7 @@
 // A repository of prompts and two services through a month: pull requests, merges, a hotfix, a rename, a prune and a rollback.
 // In full it has 30 prompts, and one of the services is on a libSQL server.
 // Runs on Node alone.
+// Runs in CI alone.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { WorkspaceId } from "../../src/common/ids.ts";

@@ -13,6 +13,7 @@ import { commandOf, pathOf } from "../runtimes.ts";
 const test = suite("the client for Python");
 
 const tests = pathOf("test/client/python");
+const slow = ["test_frameworks.py", "test_day.py", "test_process.py", "test_virtual_day.py"];
 
 type Settings = Record<string, string>;
 
@@ -47,8 +48,8 @@ if (python !== undefined) {
     ? await findPython("Python's frameworks", "import gunicorn, celery, uvicorn", false)
     : undefined;
   for (const file of files) {
-    // A day of processes takes its time, and so do frameworks.
-    const add = ["test_day.py", "test_frameworks.py"].includes(file) ? test.full : test;
+    // Days, processes and frameworks take their time.
+    const add = slow.includes(file) ? test.full : test;
     const user = file === "test_frameworks.py" && framed || python;
     add(`passes ${file}`, async () => {
       const settings = { SEED: String(seed), PROMPTLEDGER_COMMAND: JSON.stringify(commandOf.Node("src/cli.ts")) };

@@ -1,6 +1,7 @@
 // Release sets beside as many readers as keep the service busy: no reader ever sees half of a set, in whatever service of the
 // database, and no state that is older than one that was seen before.
 // Runs on Node alone.
+// Runs in CI alone.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { usedIn } from "../balanced.ts";

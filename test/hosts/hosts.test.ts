@@ -58,7 +58,7 @@ function planOf(host: Host, all: Check[]): { plan: Plan; start(): Promise<void> 
 
 // `HOSTS=express,koa` picks hosts by their files.
 const picked = process.env.HOSTS?.split(",");
-const few = ["express", "fastify", "express-after-parser", "bun-serve", "elysia", "deno-serve"];
+const few = ["express", "express-after-parser", "bun-serve", "elysia", "deno-serve"];
 const isWanted = ({ file, runtimes }: Host) =>
   runtimes.includes(currentRuntime) && (picked?.includes(file) ?? (isFull || few.includes(file)));
 const canRun = ({ name, isWorker }: Host) => {

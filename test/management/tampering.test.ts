@@ -334,10 +334,11 @@ test("verify finds each random tampering, or the documents say that it cannot", 
 });
 
 test("verify finds no other value of a column that the documents name, and each of any other column", async () => {
+  let columns = 0;
   for (const table of tables) {
     const [row] = rowsOf.get(table) as [Row];
     for (const [column, value] of Object.entries(row)) {
-      if (isKey(column)) continue;
+      if (isKey(column) || columns++ % (isFull ? 1 : 4) !== 0) continue;
       const sql = `update ${table} set ${column} = ${quoted(other(value, 2))} where ${only(table, row)}`;
       assert.is(isClean(await verifyAfter([sql])), unchecked[table]!.includes(column), sql);
     }

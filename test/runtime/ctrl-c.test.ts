@@ -1,5 +1,6 @@
 // Stopping a service from its terminal, with each script that starts it on the runtime that runs the tests.
 // Runs on every runtime in CI.
+// Runs in CI alone.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";

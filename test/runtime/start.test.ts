@@ -9,7 +9,6 @@ import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import {
   createFolder,
-  inherited,
   runFile,
   startFile,
   startProgram,
