@@ -6,6 +6,7 @@ import type { Deployment } from "../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../management/history.ts";
 import type { DeploymentChange } from "../management/history.ts";
 import { shortCommit } from "../management/origin.ts";
+import { describeRollout } from "../management/rollouts.ts";
 import { listPrompts } from "../management/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
@@ -25,11 +26,14 @@ export async function listDeploymentsWithPrompts(
 ): Promise<Outcome> {
   const deployments = await readAll(call, listDeployments, { ...input, promptId });
   const prompts = deployments.length === 0 ? [] : await readAll(call, listPrompts, input);
+  // The column is there if any deployment has one.
+  const isRolling = deployments.some(({ rollout }) => rollout !== null);
+  const rolloutIn = ({ rollout }: Deployment) => isRolling ? { rollout: rollout && describeRollout(rollout) } : {};
   const titles = new Map(prompts.map(({ id, title }) => [id, title]));
   const data = deployments.map((each) => ({ ...each, promptTitle: titles.get(each.promptId) ?? null }));
   const rows = data.map((each) => {
     const { reference, promptTitle, currentVersion, isActive, createdAt, promptId, id } = each;
-    const state = { version: currentVersion, active: isActive, ...archivedAt(each, input) };
+    const state = { version: currentVersion, ...rolloutIn(each), active: isActive, ...archivedAt(each, input) };
     return { reference, ...state, title: promptTitle, createdAt, promptId, id };
   });
   return { data, rows };

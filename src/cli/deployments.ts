@@ -6,13 +6,16 @@ import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
 import { format, formatTime } from "./format.ts";
 import type { LiveVersion } from "../management/history.ts";
-import { createDeployment, listDeployments } from "../management/deployments.ts";
+import { createDeployment, getDeployment, listDeployments } from "../management/deployments.ts";
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
-import type { DeploymentResult } from "../management/deployments.ts";
+import type { Deployment, DeploymentResult } from "../management/deployments.ts";
+import { listRollouts, setRollout, stopRollout } from "../management/rollout-operations.ts";
+import { describeRollout } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
+import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
 import { compareVariables, describeVariables } from "./variables-text.ts";
@@ -53,8 +56,10 @@ async function showPromotion(call: Call, result: DeploymentResult): Promise<Outc
   const outcome = showChange(result);
   if (!changed || !isActive) return outcome;
   const { items: [last] } = await call(changes.listDeploymentChanges, { id, limit: 1 });
-  const before = last?.revision === revision && typeof last.from === "number" ? last.from : undefined;
-  const note = `${reference} serves version ${currentVersion} from now on`;
+  const isLast = last?.revision === revision;
+  const before = isLast && typeof last.from === "number" ? last.from : undefined;
+  const ended = isLast && last.rollout === null ? await describeEnded(call, id) : "";
+  const note = `${reference} serves version ${currentVersion} from now on${ended}`;
   if (before === undefined) return { ...outcome, note };
   const [was, is] = await Promise.all(
     [before, currentVersion].map((version) => call(getPromptVersion, { id: promptId, version })),
@@ -62,6 +67,44 @@ async function showPromotion(call: Call, result: DeploymentResult): Promise<Outc
   const variables = describeVariables(before, compareVariables(was!.variables, is!.variables));
   return { ...outcome, note: `${note} (before: ${before})${variables === "" ? "" : `; ${variables}`}` };
 }
+
+/** Says that a promotion or a rollback ended a rollout. */
+async function describeEnded(call: Call, id: Deployment["id"]): Promise<string> {
+  const { items: [rollout] } = await call(listRollouts, { id, limit: 1 });
+  return rollout === undefined
+    ? ""
+    : `, which ${rollout.outcome === "promoted" ? "completes" : "ends"} the rollout of version ${rollout.version}`;
+}
+
+type Rolling = Parameters<typeof setRollout.run>[1];
+
+async function roll({ args, call }: CommandContext, { version, percent, ...input }: Rolling): Promise<Outcome> {
+  const isStop = args.has("stop");
+  const result = await (isStop ? call(stopRollout, input) : call(setRollout, { ...input, version, percent }));
+  const { changed, ...deployment } = result;
+  const { reference, currentVersion, rollout } = deployment;
+  const all = `${reference} serves version ${currentVersion} to all`;
+  const shares = rollout === null
+    ? `${all}${changed ? " from now on" : ": no rollout is in progress"}`
+    : `${reference} serves version ${rollout.version} to ${rollout.percent} % and version ${currentVersion} to the others`;
+  return showDeployment(
+    deployment,
+    changed ? `${shares}${rollout === null ? "" : " from now on"}` : `Nothing to change: ${shares}`,
+  );
+}
+
+function checkRollout(args: Arguments): string | undefined {
+  const [isStop, version, percent] = [args.has("stop"), args.findNumber("version"), args.findNumber("percent")];
+  if (isStop && (version ?? percent) !== undefined) return "--stop excludes --version and --percent";
+  return isStop || percent !== undefined ? undefined : "One of --percent and --stop must be given";
+}
+
+/** A deployment as people see it. */
+const showDeployment = (deployment: Deployment, note?: string): Outcome => ({
+  note,
+  data: deployment,
+  text: () => format({ ...deployment, rollout: deployment.rollout && describeRollout(deployment.rollout) }),
+});
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
   const { currentVersion, isActive, archivedAt } = deployment;
@@ -115,6 +158,12 @@ function showLive(live: LiveVersion): Outcome {
 }
 
 export const deploymentPresentations = [
+  present(getDeployment, { show: (deployment) => showDeployment(deployment) }),
+  present(setRollout, {
+    explanations: { stop: "Stop the rollout in progress, so that all callers get the live version" },
+    check: checkRollout,
+    run: roll,
+  }),
   present(listDeployments, {
     run: ({ call }, input) => listDeploymentsWithPrompts(call, input),
   }),

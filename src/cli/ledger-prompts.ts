@@ -78,9 +78,9 @@ const authorshipOf = (
 ): Authorship => ({ actor, source, note, createdAt, isFromFiles: origin !== null });
 
 function toDeployment(call: Call, deployment: Deployment): LedgerDeployment {
-  const { id, name, currentVersion, revision, isProtected, archivedAt } = deployment;
+  const { id, name, currentVersion, revision, isProtected, archivedAt, rollout } = deployment;
   return {
-    ...{ name, currentVersion, revision, isProtected, isArchived: archivedAt !== null },
+    ...{ name, currentVersion, revision, isProtected, isArchived: archivedAt !== null, rollout },
     findPromotion: () => findPromotion(call, id),
   };
 }

@@ -22,6 +22,7 @@ const kinds: Record<string, Kind> = {
   WORKSPACE: { expected: "the id or the name of a workspace", read: (text) => text.trim() === "" ? undefined : text },
   N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
   NUMBER: { expected: "a number such as 0.5", read: readNumber },
+  PERCENT: { expected: "a number such as 12.5, without %", read: readNumber },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   USD: {

@@ -41,10 +41,15 @@ function linesOfPrompt({ name, path, was, base, push, promotions, archives, drif
 }
 
 /** `7 → 8, variables: + shop, - store` */
-function describePromotion({ from, to, isProtected, variables }: Promotion): string {
+function describePromotion({ from, to, isProtected, variables, endsRollout }: Promotion): string {
   const move = from === undefined ? `new, version ${to}` : `${from} → ${to}`;
-  return [move, ...(isProtected ? ["protected"] : []), ...describeVariables(variables)].join(", ");
+  const ended = endsRollout === undefined ? [] : [describeEnd(endsRollout, to)];
+  return [move, ...(isProtected ? ["protected"] : []), ...describeVariables(variables), ...ended].join(", ");
 }
+
+/** What a promotion of a version does to the rollout of another one, or of the same. */
+const describeEnd = (candidate: number, promoted: number): string =>
+  `${candidate === promoted ? "completes" : "ends"} the rollout of version ${candidate}`;
 
 function describeVariables({ added, removed }: VariableChange): string[] {
   const changes = [...added.map((name) => `+ ${name}`), ...removed.map((name) => `- ${name}`)];

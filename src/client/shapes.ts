@@ -145,4 +145,44 @@ export type ServedPrompt = {
   };
   /** Any JSON object, stored as sent. By convention it has provider, model, temperature and so on. */
   llmConfig: Record<string, unknown>;
+  /** The rollout in progress, if the request has `Accept-Rollout: 1`. With a `key` instead, whether the candidate was picked. */
+  rollout?: ServedRollout | {
+    /** The id of the rollout, to be sent as `rollout` with records. */
+    id: string;
+    /** Whether the prompt is the candidate and not the live version. */
+    isCandidate: boolean;
+  } | undefined;
+};
+
+export type ServedRollout = {
+  /** The id of the rollout, to be sent as `rollout` with records. */
+  id: string;
+  /** The candidate. */
+  version: number;
+  /** The share of the keys that gets the candidate, in steps of 0.1 %. */
+  percent: number;
+  /** A key gets the candidate if the first 48 bits of SHA-256 over `DEPLOYMENT.SALT.KEY`, as an integer, are less than 2^48 * percent / 100. */
+  salt: string;
+  /** The candidate, with the members of the prompt. */
+  prompt: {
+    id: string;
+    title: string;
+    description: string;
+    /** In the order in which the model gets them. */
+    messages: Message[];
+    deploy: {
+      id: string;
+      name: string;
+      /** The version of the prompt that is served. */
+      currentVersion: number;
+      /** Always true: no other deployment is served. */
+      isActive: boolean;
+    };
+    workspace: {
+      id: string;
+      name: string;
+    };
+    /** Any JSON object, stored as sent. By convention it has provider, model, temperature and so on. */
+    llmConfig: Record<string, unknown>;
+  };
 };

@@ -22,6 +22,8 @@ export type LedgerDeployment = {
   revision: number;
   isProtected: boolean;
   isArchived: boolean;
+  /** The rollout in progress. */
+  rollout: { version: number } | null;
   /** Who made the version live that is. */
   findPromotion(): Promise<Authorship>;
 };
@@ -46,6 +48,8 @@ export type Promotion = {
   revision: number | null;
   isProtected: boolean;
   variables: VariableChange;
+  /** The candidate of the rollout that it would end. */
+  endsRollout?: number | undefined;
   /** Who made the version live that is, if it was not a release from files and no commit has its content since. */
   drift?: Authorship | undefined;
 };
@@ -172,6 +176,7 @@ async function planFile(
         ...{ deployment, to, from: known?.currentVersion, revision: known?.revision ?? null },
         isProtected: known?.isProtected ?? false,
         variables: compareVariables(live, await contentOf(to)),
+        endsRollout: known?.rollout?.version,
         drift: promoted === undefined || await isSeen(live!, promoted) ? undefined : promoted,
       });
     }

@@ -66,6 +66,11 @@ const headerParameters = {
     { pattern: '^(\\*|(W/)?"[!#-~]*")$' },
   ),
   "If-None-Match": described(v.text, "The ETags of the client's copies"),
+  "Accept-Rollout": described(
+    v.text,
+    "`1` asks for both versions of a rollout in progress, of which the client picks one for each call",
+    { const: "1" },
+  ),
 };
 
 const parameters = {
@@ -74,12 +79,26 @@ const parameters = {
     "query",
     described(v.deployId, "An active deployment of the key's workspace: its id, or its reference NAME@DEPLOYMENT"),
   ),
+  key: parameter(
+    "key",
+    "query",
+    optional(
+      described(
+        v.filledText,
+        "What the service picks a version of a rollout in progress by, such as the id of a user",
+        {
+          maxLength: 200,
+        },
+      ),
+    ),
+  ),
   ...Object.fromEntries(
     Object.entries(headerParameters).map(([name, struct]) => [name, parameter(name, "header", optional(struct))]),
   ),
 };
 
-export const parameterNamed = (name: "deployId" | keyof typeof headerParameters): Part => refersTo("parameters", name);
+export const parameterNamed = (name: "deployId" | "key" | keyof typeof headerParameters): Part =>
+  refersTo("parameters", name);
 
 const headerStructs = {
   "X-RateLimit-Limit": described(v.count, "The quota: accepted requests per month"),
@@ -139,6 +158,8 @@ const refused = {
       errors.missingField("sessionId"),
       errors.wrongField("content.input", "a string"),
       errors.versionNotFound(),
+      errors.rolloutNotFound(),
+      errors.invalidRolloutKey(),
     ],
   },
   unauthorized: {

@@ -29,7 +29,12 @@ const readPrompt: Described = {
   method: "get",
   operationId: "readPrompt",
   summary: "Read the active prompt of a deployment",
-  parameters: [parameterNamed("deployId"), parameterNamed("If-None-Match")],
+  parameters: [
+    parameterNamed("deployId"),
+    parameterNamed("key"),
+    parameterNamed("If-None-Match"),
+    parameterNamed("Accept-Rollout"),
+  ],
   responses: {
     [statusOf.ok]: answer("The prompt", ["ETag", ...rateLimitHeaders], json(refer(ServedPrompt))),
     [statusOf.not_modified]: answer("The client's copy is current", ["ETag", ...rateLimitHeaders]),

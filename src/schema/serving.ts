@@ -1,6 +1,7 @@
 // The responses to applications, and the content of prompts. The core uses only the types, since none of it checks a request.
 import {
   described,
+  eitherOf,
   exactly,
   isObject,
   listOf,
@@ -81,22 +82,54 @@ export const DiagnosisResponse = named(
   }),
 );
 
+const served = {
+  id: v.text,
+  title: v.text,
+  description: v.text,
+  messages: Messages,
+  deploy: exactly({
+    id: v.text,
+    name: v.text,
+    currentVersion: described(v.positive, "The version of the prompt that is served"),
+    isActive: described(v.isTrue, "Always true: no other deployment is served"),
+  }),
+  workspace: exactly({ id: v.text, name: v.text }),
+  llmConfig: LlmConfig,
+};
+
+/** An active rollout, for a client that picks a version for each call. */
+export const ServedRollout = named(
+  "ServedRollout",
+  exactly({
+    id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
+    version: described(v.positive, "The candidate"),
+    percent: described(v.numeric, "The share of the keys that gets the candidate, in steps of 0.1 %"),
+    salt: described(
+      v.text,
+      "A key gets the candidate if the first 48 bits of SHA-256 over `DEPLOYMENT.SALT.KEY`, as an integer, are less than " +
+        "2^48 * percent / 100",
+    ),
+    prompt: described(exactly(served), "The candidate, with the members of the prompt"),
+  }),
+);
+
+/** What the service says of the version that it picked by a key. */
+const pickedRollout = exactly({
+  id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
+  isCandidate: described(v.isTrue, "Whether the prompt is the candidate and not the live version"),
+});
+
 export const ServedPrompt = named(
   "ServedPrompt",
   described(
     exactly({
-      id: v.text,
-      title: v.text,
-      description: v.text,
-      messages: Messages,
-      deploy: exactly({
-        id: v.text,
-        name: v.text,
-        currentVersion: described(v.positive, "The version of the prompt that is served"),
-        isActive: described(v.isTrue, "Always true: no other deployment is served"),
-      }),
-      workspace: exactly({ id: v.text, name: v.text }),
-      llmConfig: LlmConfig,
+      ...served,
+      rollout: optional(
+        described(
+          eitherOf(ServedRollout, pickedRollout),
+          "The rollout in progress, if the request has `Accept-Rollout: 1`. With a `key` instead, whether the candidate was picked",
+        ),
+      ),
     }),
     "The active prompt of a deployment",
     {

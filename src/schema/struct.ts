@@ -245,6 +245,16 @@ export function shapedBy<T extends object>(
   });
 }
 
+/** A value that fits one of two structs. The error is that of the second. */
+export function eitherOf<A, B>(one: Struct<A, unknown>, other: Struct<B, unknown>): Struct<A | B, unknown> {
+  const { findFault } = metaOf(one);
+  const { findFault: findOther } = metaOf(other);
+  return create<A | B, unknown>("one of two shapes", { one, other }, {
+    findFault: (value) => findFault(value) && findOther(value),
+    schema: { oneOf: [refer(one), refer(other)] },
+  });
+}
+
 /** Makes a struct's schema a shared one, with a name. */
 export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { name });
 

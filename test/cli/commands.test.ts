@@ -58,6 +58,41 @@ everywhere("a token for one workspace prunes and verifies that one, and is told 
   assert.is((await cli(words`verify`)).code, 0);
 });
 
+everywhere("rolls a version out to some, and says what each step does", async ({ cli, data, setUp }) => {
+  const { deployId, promptId, workspaceId } = await setUp();
+  const second = JSON.stringify({ ...promptFile, title: "Second" });
+  await data(words`prompt push - --prompt ${promptId} --workspace ${workspaceId}`, second);
+  const started = await cli(words`deploy rollout ${deployId} --version 2 --percent 12.5 --note Warmer --json`);
+  const reference = (started.json as Data).reference;
+  const shares = `${reference} serves version 2 to 12.5 % and version 1 to the others`;
+  assert.is(started.said, `${shares} from now on\n`);
+  assert.equal((started.json as { rollout: Data }).rollout.percent, 12.5);
+  assert.is((await cli(words`deploy rollout ${deployId} --percent 12.5`)).said, `Nothing to change: ${shares}\n`);
+  assert.match((await cli(words`deploy show ${deployId}`)).out, /^rollout +2 at 12\.5 %$/m);
+  assert.match((await cli(words`deploy list --workspace ${workspaceId}`)).out, / rollout .*\n.* 2 at 12\.5 % /);
+  await data(words`deploy rollout ${deployId} --percent 50`);
+  const stopped = await cli(words`deploy rollout ${deployId} --stop`);
+  assert.is(stopped.said, `${reference} serves version 1 to all from now on\n`);
+  const none = `Nothing to change: ${reference} serves version 1 to all: no rollout is in progress\n`;
+  assert.is((await cli(words`deploy rollout ${deployId} --stop`)).said, none);
+  await data(words`deploy rollout ${deployId} --version 2 --percent 100`);
+  const promoted = await cli(words`deploy promote ${deployId} --version 2`);
+  const completed = `${reference} serves version 2 from now on, which completes the rollout of version 2 (before: 1)\n`;
+  assert.is(promoted.said, completed);
+  const rollouts = await data<Data[]>(words`deploy rollouts ${deployId}`);
+  assert.equal(rollouts.map(({ percent, outcome, note }) => [percent, outcome, note]), [
+    [100, "promoted", ""],
+    [50, "stopped", "Warmer"],
+  ]);
+  const actions = (await data<Data[]>(words`deploy history ${deployId}`)).map(({ action }) => action);
+  assert.equal(actions.slice(0, 3), ["promoted", "rollout_started", "rollout_stopped"]);
+  for (
+    const options of [words``, words`--stop --percent 5`, words`--version 2`, words`--percent 0`, words`--percent x`]
+  ) {
+    assert.is((await cli(words`deploy rollout ${deployId} ${options}`)).code, 2, String(options));
+  }
+});
+
 everywhere("a token authenticates, and its role cannot change a protected deployment", async ({ cli, data, setUp }) => {
   const { workspaceId, deployId } = await setUp();
   const made = await cli(words`token create --name ann --role editor --workspace ${workspaceId} --json`);

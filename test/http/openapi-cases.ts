@@ -38,7 +38,10 @@ async function fillWorld() {
   const times = { latency: 840.5, startAt: world.now - 900, endAt: world.now };
   await world.read();
   await world.submit();
-  const { json } = await world.submit({ ...goodBody, ...times, additional_properties: tokens, id: "mine", other: [1] });
+  const { json } = await world.submit({
+    ...{ ...goodBody, ...times, ...await endedRollout(world), additional_properties: tokens },
+    ...{ id: "mine", other: [1] },
+  });
   const { id: diagnosisId } = json as { id: string };
   await world.manage("POST", `/diagnoses/${diagnosisId}/feedback`, { name: "tone", value: "kind", author: "bob" });
   const rotation = { overlapMs: 3_600_000, expiresAt: world.now + 86_400_000 };
@@ -65,6 +68,16 @@ async function fillWorld() {
   };
   await world.drain();
   return { facts, statements: await readStatements(world.database) };
+}
+
+/** A rollout that ended, and its live version, as a record has them. */
+async function endedRollout({ database, workspaceId, deployId }: World): Promise<object> {
+  const of = [workspaceId, deployId];
+  await database.write([{
+    sql: `insert into rollouts values ('ro_1', ?, ?, 1, 2, 500, 'salt', '', 0, '', 1, 'stopped')`,
+    args: of,
+  }]);
+  return { rollout: "ro_1", promptVersion: 1 };
 }
 
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
@@ -218,7 +231,13 @@ const submitting: Ask = (world) => ({ ...named(world), body: goodBody });
 const paged = { limit: "1" };
 
 const reading: Record<number, Ask[]> = {
-  200: [named, (world) => ({ ...named(world), headers: { "If-None-Match": '"other"' } })],
+  200: [
+    named,
+    (world) => ({ ...named(world), headers: { "If-None-Match": '"other"' } }),
+    async (world) => ({ ...named(await rolling(world)), headers: { "Accept-Rollout": "1" } }),
+    async (world) => ({ query: { ...named(await rolling(world)).query, key: "ann" } }),
+    named,
+  ],
   304: [(world) => ({ ...named(world), headers: { "If-None-Match": "*" } })],
 };
 
