@@ -7,14 +7,7 @@ import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
-import {
-  createFolder,
-  runFile,
-  startFile,
-  startProgram,
-  startService,
-  until,
-} from "../conformance/processes.ts";
+import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
