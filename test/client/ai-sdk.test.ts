@@ -446,21 +446,29 @@ test("what a provider gives in another form, or wrongly, costs no call and no re
   assert.is(additional_properties.error, "Error: Overloaded");
 });
 
-test("AI SDK 5 counts Anthropic's input without what came from a cache, and the service with it", async () => {
+test("AI SDK 5 counts the input of Anthropic and Bedrock without what came from a cache, and the service with it", async () => {
   const stage = await createStage();
   const { wrapGenerate } = ledgerMiddleware(stage.client, { prompt: stage.prompt });
   const counts = { input_tokens: 12, cache_creation_input_tokens: 3, cache_read_input_tokens: 800, output_tokens: 6 };
   const result = {
     content: [{ type: "text", text: "Hello Ada" }],
     finishReason: "stop",
-    usage: { inputTokens: 12, outputTokens: 6, cachedInputTokens: 800 },
-    providerMetadata: { anthropic: { usage: counts } },
+    usage: { inputTokens: 12, outputTokens: 6, totalTokens: 18, cachedInputTokens: 800 },
   };
-  const model = { provider: "anthropic.messages", modelId: "small" };
-  await wrapGenerate({ model, params: { prompt: [] }, doGenerate: () => Promise.resolve(result) });
+  const model = { provider: "acme", modelId: "small" };
+  for (
+    const providerMetadata of [
+      { anthropic: { usage: counts } },
+      { bedrock: { usage: { cacheWriteInputTokens: 3 } } },
+    ]
+  ) {
+    const doGenerate = () => Promise.resolve({ ...result, providerMetadata });
+    await wrapGenerate({ model, params: { prompt: [] }, doGenerate });
+  }
   await stage.client.flush();
-  const [row] = await stage.world.database.read({ sql: "select measures from diagnoses" });
-  assert.match(String(row!.measures), /^\d+,815,6,\[800,/);
+  const rows = await stage.world.database.read({ sql: "select measures from diagnoses" });
+  assert.is(rows.length, 2);
+  for (const { measures } of rows) assert.match(String(measures), /^\d+,815,6,\[800,/);
 });
 
 test("a stream was cut off if its provider says no more than a reason that it began with", async () => {

@@ -68,9 +68,13 @@ type NestedUsage = {
 /** The tokens by names that the service knows. Undefined if none were counted. */
 const usageOf = ({ usage, providerMetadata }: Finish): Record<string, unknown> | undefined => {
   let tokens = Object(usage) as Record<string, unknown>;
-  const { anthropic } = Object(providerMetadata) as { anthropic?: { usage?: Record<string, unknown> } };
-  // AI SDK 5 leaves out of Anthropic's input what came from a cache.
-  if (typeof tokens.inputTokens === "number" && anthropic?.usage) return anthropic.usage;
+  const { anthropic, bedrock } = Object(providerMetadata) as Record<string, { usage?: Record<string, unknown> }>;
+  // AI SDK 5 leaves out of the input of these providers what came from a cache, and the service does not.
+  if (typeof tokens.inputTokens === "number") {
+    const { cachedInputTokens: cacheReadInputTokens, ...others } = tokens;
+    if (anthropic?.usage) return anthropic.usage;
+    if (bedrock) return { ...others, ...bedrock.usage, cacheReadInputTokens };
+  }
   if (typeof tokens.inputTokens === "object") {
     const { inputTokens: input, outputTokens: output } = usage as NestedUsage;
     tokens = {
