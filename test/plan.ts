@@ -40,7 +40,8 @@ export function listFiles(): TestFile[] {
       runs: says("Runs in CI alone") ? [] : runsEverywhere ? everywhere : ["Node"],
       runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
       isOfRuntimes: runsEverywhere || says("Runs on every runtime in CI"),
-      hasFullForm: /\bisFull\b|\btest\.full\(/.test(source),
+      // Where there are two places, each test runs in one of them.
+      hasFullForm: /\bisFull\b|\btest\.full\(|\bopenPlaces\b/.test(source),
       isAlone: says("Runs without others beside it"),
     };
   });
