@@ -14,6 +14,7 @@ type Globals = { UVU_DEFER: number; UVU_INDEX: number; UVU_QUEUE: (string | null
 const globals = globalThis as unknown as Globals;
 globals.UVU_DEFER = 1;
 await import("uvu");
+await import("./threads.ts");
 
 // What tests have started ends with this process.
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));

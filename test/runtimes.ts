@@ -16,11 +16,11 @@ export const pathOf = (file: string): string => fileURLToPath(new URL(file, root
 
 const denoPermissions = ["read", "write", "env", "ffi", "sys", "net"].map((name) => `--allow-${name}`);
 
-const bundles = new Map<string, string>();
+const bundled = new Map<string, string>();
 
 /** A file with all that it imports but native modules, as JavaScript that is made once by each process of tests. */
 function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
-  const known = bundles.get(file);
+  const known = bundled.get(file);
   if (known !== undefined) return known;
   const { buildSync } = createRequire(import.meta.url)("esbuild") as typeof import("esbuild");
   const { outputFiles: [output] } = buildSync({
@@ -39,22 +39,26 @@ function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
   // Another process may be starting what is there.
   writeFileSync(`${path}.${process.pid}`, output!.contents);
   renameSync(`${path}.${process.pid}`, path);
-  bundles.set(file, path);
+  bundled.set(file, path);
   return path;
 }
 
+/** The bundle of the reader thread of a service. */
+export const bundleReader = (): string => bundleOf("src/database/promptledger-reader.ts", "promptledger-reader");
+
 /** A bundle with the file beside it that a service starts as its reader thread. */
 function bundleWithReader(file: string): string {
-  bundleOf("src/database/promptledger-reader.ts", "promptledger-reader");
+  bundleReader();
   return bundleOf(file);
 }
 
-// Node reads no TypeScript by itself, and starts in a third of the time where nothing has to translate it. Coverage is that of
-// the source, though, and measurements find their files from where they stand.
+/** Whether programs on Node are bundled. Coverage is that of the source. */
+export const bundles = process.env.NODE_V8_COVERAGE === undefined;
+
+// Node reads no TypeScript by itself, and starts in a third of the time where nothing has to translate it. Measurements find
+// their files from where they stand, though.
 const onNode = (file: string): string[] =>
-  !file.startsWith("test/bench/") && process.env.NODE_V8_COVERAGE === undefined
-    ? [bundleWithReader(file)]
-    : ["--import", "tsx", pathOf(file)];
+  !file.startsWith("test/bench/") && bundles ? [bundleWithReader(file)] : ["--import", "tsx", pathOf(file)];
 
 /** The command that runs a TypeScript file on a runtime. */
 export const commandOf: Record<Runtime, (file: string) => [command: string, ...args: string[]]> = {

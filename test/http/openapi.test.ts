@@ -88,7 +88,7 @@ for (const operation of contract.operations) {
   });
 }
 
-test("operations with a queue are described with 503, and answer it", async () => {
+test.full("operations with a queue are described with 503, and answer it", async () => {
   const world = await openWorld();
   let release = () => {};
   const gate = new Promise<void>((resolve) => release = resolve);
