@@ -1,4 +1,5 @@
 // What was live, or the newest, at a time, on the command line.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { LiveVersion } from "../../src/management/history.ts";

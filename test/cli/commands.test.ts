@@ -1,4 +1,5 @@
 // More commands than in cli.test.ts, on a local database and on a service.
+// Runs on Node alone.
 import { readFile, writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

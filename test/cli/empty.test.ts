@@ -1,4 +1,5 @@
 // The command line on databases without a schema. Only migrate and workspace create create one.
+// Runs on Node alone.
 import { writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

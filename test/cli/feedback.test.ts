@@ -1,4 +1,5 @@
 // Feedback on the command line, on a local database and on a service.
+// Runs on Node alone.
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { suite } from "../suite.ts";

@@ -1,4 +1,5 @@
 // How commands call operations that return parts, with operations that return what the test says.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";

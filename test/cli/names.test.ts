@@ -1,4 +1,5 @@
 // Prompts by name on the command line: push from a path, pull, promote, rename and archive.
+// Runs on Node alone.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { suite } from "../suite.ts";

@@ -1,4 +1,5 @@
 // Reviews on the command line, on a local database and on a service.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { goodBody } from "../helpers.ts";

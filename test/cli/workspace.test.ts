@@ -1,4 +1,5 @@
 // Which workspace a command works on, and with which token.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { isToken } from "../../src/common/ids.ts";

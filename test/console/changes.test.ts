@@ -1,4 +1,5 @@
 // What people change at the console: each form does what its operation does, and shows what was refused.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";

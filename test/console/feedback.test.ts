@@ -1,4 +1,5 @@
 // Feedback on the page of a record, in sessions and in lists: who may give it, what is refused, and how it shows.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { RecordId } from "../../src/common/ids.ts";

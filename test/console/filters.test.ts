@@ -1,4 +1,5 @@
 // The filters of records and statistics: those of the command line, and what a page says about a wrong one.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readStats } from "../../src/management/stats.ts";

@@ -1,4 +1,5 @@
 // Whether a workspace is well: the overview, what a month cost, and charts that lead to their records.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readCosts } from "../../src/management/costs.ts";

@@ -1,4 +1,5 @@
 // What strangers write: in records, and in names, notes and prompts. It shows as text, whatever is in it.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createPrompt, pushPrompt } from "../actions.ts";

@@ -1,4 +1,5 @@
 // Workspaces with more prompts and deployments than a page shows: pages show all of them, in parts, or say that they do not.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { DeploymentId } from "../../src/common/ids.ts";

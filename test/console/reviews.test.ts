@@ -1,4 +1,5 @@
 // Reviews in the console: creating one of a filter, working through it without scripts, and who may.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { declareFeedback } from "../../src/management/feedback-names.ts";

@@ -1,4 +1,5 @@
 // The page that searches a workspace, which the script shows as a dialog.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { roles } from "../../src/management/operation.ts";

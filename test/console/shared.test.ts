@@ -1,4 +1,5 @@
 // What the console shares with the management API of its service: the bounds on guesses, on long work and on exports.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";

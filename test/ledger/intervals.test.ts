@@ -1,4 +1,5 @@
 // 95 % intervals, compared with published examples.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { meanInterval, newcombe, welch, wilson } from "../../src/ledger/intervals.ts";

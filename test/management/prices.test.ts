@@ -1,4 +1,5 @@
 // Prices of models, and how they are imported from the files of others.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import fc from "fast-check";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Time ranges go by the time of each commit, whatever the clocks of the services were.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Statistics, comparisons and sessions: every number is compared with a plain recount in JavaScript.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
