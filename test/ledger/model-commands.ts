@@ -1,5 +1,6 @@
 // Generates the commands of the model test.
 import fc from "fast-check";
+import type { Asked } from "./model.ts";
 
 export const minute = 60_000;
 export const day = 1440 * minute;
@@ -19,6 +20,9 @@ const request = fc.record({
   idempotencyKey: fc.constantFrom(undefined, undefined, "1", "2"),
   /** The promptVersion of a submit: none, the one last read of the deployment, or one that does not exist. */
   version: fc.constantFrom("none", "none", "none", "read", "read", "missing"),
+  /** The rollout of a submit: none, the last one of the deployment, its first one, or one that does not exist. */
+  rollout: fc.constantFrom("none", "none", "none", "last", "first", "missing"),
+  asked: fc.constantFrom<Asked>("live", "live", "both", { key: "ann" }, { key: "bob" }),
   isBad: fc.constantFrom(false, false, false, false, false, false, true),
 });
 
@@ -43,6 +47,8 @@ export const command = fc.oneof(
   { weight: 2, arbitrary: fc.record({ publish: index, title: fc.constantFrom("A", "B", "C"), isLive: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ promote: index, version: index }) },
   { weight: 2, arbitrary: fc.record({ rollBack: index }) },
+  { weight: 4, arbitrary: fc.record({ roll: index, version: index, percent: fc.constantFrom(0.1, 50, 50, 100) }) },
+  { weight: 1, arbitrary: fc.record({ stopRollout: index }) },
   { weight: 2, arbitrary: fc.record({ activate: index, isActive: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ rename: index, name: fc.constantFrom("production", "staging") }) },
   { weight: 2, arbitrary: fc.record({ remove: fc.nat() }) },

@@ -3,10 +3,10 @@ import * as assert from "uvu/assert";
 import type { DeploymentId, KeyId } from "../../src/common/ids.ts";
 import type { Call, Diagnosis, MonthUsage } from "../../src/schema/ledger.ts";
 import { balancedBooks, readAll, refused, taken } from "../management/management.ts";
-import { createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
+import { bearer, createTenant, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import type { Answer } from "../helpers.ts";
 import { bodyOf, createModel, endOfMonth, monthOf } from "./model.ts";
-import type { Deployment, Key, Sent, Workspace } from "./model.ts";
+import type { Asked, Deployment, Key, Rollout, Sent, Workspace } from "./model.ts";
 import { day, minute } from "./model-commands.ts";
 import type { Command, RequestCommand } from "./model-commands.ts";
 import { losingReplies, upTo } from "./requests.ts";
@@ -43,18 +43,31 @@ export async function createStage() {
     return [
       workspace,
       { id: keyId, workspace, expiry: Infinity, isRevoked: false, secrets },
-      { id: deployId, workspace, name: "production", stack: [1], lastRead: undefined, isActive: true, revision: 1 },
+      {
+        id: deployId,
+        workspace,
+        name: "production",
+        stack: [1],
+        lastRead: undefined,
+        isActive: true,
+        revision: 1,
+        rollouts: [],
+      },
     ];
   }
 
   for (const limit of [4, 6]) {
     const [workspace, key, deployment] = toModel(await createTenant(world.admin, limit), limit);
+    // So that most rollouts have a candidate.
+    const title = "A";
+    taken(await world.manage("POST", `/prompts/${workspace.promptId}/versions`, { ...promptFile, title }), 201);
+    workspace.titles.push(title);
     workspaces.push(workspace);
     keys.push(key);
     deployments.push(deployment);
   }
   const [first] = workspaces as [Workspace];
-  const body = { name: "second", promptId: first.promptId };
+  const body = { name: "second", promptId: first.promptId, version: 1 };
   const made = taken<{ id: DeploymentId }>(
     await world.manage("POST", `/workspaces/${first.id}/deployments`, body),
     201,
@@ -67,8 +80,15 @@ export async function createStage() {
     lastRead: undefined,
     isActive: true,
     revision: 1,
+    rollouts: [],
   });
   const [, keeperKey, keeperDeployment] = toModel(world, 1e9);
+
+  function read(id: string, key: string, asked: Asked): Promise<Answer> {
+    const query = typeof asked === "object" ? `&key=${asked.key}` : "";
+    const headers = { ...bearer(key), ...(asked === "both" ? { "Accept-Rollout": "1" } : {}) };
+    return world.send(`/v1/prompts?deployId=${id}${query}`, { headers });
+  }
 
   async function sendAll(sent: Sent[], losses = 0): Promise<void> {
     // The first group is held until all requests have arrived, so that the others share the next one.
@@ -78,7 +98,7 @@ export async function createStage() {
       const { kind, secret: { key }, deployment: { id } = { id: "dep_0" }, idempotencyKey } = one;
       if (kind === "usage") return world.send("/v1/usage", { headers: { Authorization: `Bearer ${key}` } });
       const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
-      return kind === "read" ? world.read(id, key) : world.submit(bodyOf(one), id, key, headers);
+      return kind === "read" ? read(id, key, one.asked) : world.submit(bodyOf(one), id, key, headers);
     }));
     loss.times = 0;
     for (const [index, { status, json }] of answers.entries()) {
@@ -93,17 +113,20 @@ export async function createStage() {
     assert.ok(model.explain(sent, answers, world.now), `no order explains these answers:\n${lines.join("\n")}`);
   }
 
-  function toSent({ key: which, deployment, isOwn, version, ...rest }: RequestCommand): Sent {
+  function toSent({ key: which, deployment, isOwn, version, rollout: wanted, ...rest }: RequestCommand): Sent {
     const key = at(keys, which);
     const own = deployments.filter(({ workspace }) => workspace === key.workspace);
     const choice = isOwn ? at(own, deployment) : at([...deployments, undefined], deployment);
+    const of =
+      { none: undefined, last: choice?.rollouts.at(-1), first: choice?.rollouts[0], missing: undefined }[wanted];
+    const rollout = wanted === "missing" ? "ro_missing" : of?.id;
     const promptVersion = version === "none" || choice === undefined
-      ? undefined
+      ? of && (rest.session === "a" ? of.base : of.version)
       : version === "read"
       ? choice.lastRead
       : choice.workspace.titles.length + 1;
     const secret = at(key.secrets, key.secrets.length - 1 + which);
-    return { ...rest, key, secret, deployment: choice, promptVersion };
+    return { ...rest, key, secret, deployment: choice, promptVersion, rollout };
   }
 
   const change = async (deployment: Deployment, action: string, body: object = {}) =>
@@ -119,7 +142,33 @@ export async function createStage() {
   function makeLive(deployment: Deployment, version: number): boolean {
     const isChange = deployment.stack.at(-1) !== version;
     if (isChange) deployment.stack.push(version);
+    if (isChange) endRollout(deployment);
     return isChange;
+  }
+
+  /** Returns whether one was active. */
+  function endRollout({ rollouts }: Deployment): boolean {
+    const last = rollouts.at(-1);
+    const isActive = last?.isActive === true;
+    if (last !== undefined) last.isActive = false;
+    return isActive;
+  }
+
+  async function roll(deployment: Deployment, version: number, percent: number): Promise<void> {
+    const answer = await change(deployment, "rollout", { version, percent });
+    const last = deployment.rollouts.at(-1), base = deployment.stack.at(-1)!;
+    const isActive = last?.isActive === true;
+    if (!deployment.isActive || version === base || isActive && last.version !== version) {
+      return assert.is(answer.status, 409);
+    }
+    changed(deployment, answer, !isActive || last.percent !== percent);
+    if (isActive) last.percent = percent;
+    else {
+      type Listed = Rollout & { endedAt: number | null };
+      const listed = await readAll<Listed>(world, `/deployments/${deployment.id}/rollouts`);
+      const { id, salt } = listed.find(({ endedAt }) => endedAt === null)!;
+      deployment.rollouts.push({ id, salt, base, version, percent, isActive: true });
+    }
   }
 
   /** Checks which secrets are valid now. */
@@ -198,6 +247,7 @@ export async function createStage() {
       const answer = await change(deployment, "rollback");
       if (deployment.stack.length === 1) return assert.is(answer.status, 409);
       deployment.stack.pop();
+      endRollout(deployment);
       changed(deployment, answer, true);
       assert.is(taken(answer).currentVersion, deployment.stack.at(-1));
     } else if ("activate" in command) {
@@ -205,6 +255,13 @@ export async function createStage() {
       const answer = await change(deployment, command.isActive ? "activate" : "deactivate");
       changed(deployment, answer, deployment.isActive !== command.isActive);
       deployment.isActive = command.isActive;
+      if (!command.isActive) endRollout(deployment);
+    } else if ("roll" in command) {
+      const deployment = at(deployments, command.roll);
+      await roll(deployment, 1 + command.version % deployment.workspace.titles.length, command.percent);
+    } else if ("stopRollout" in command) {
+      const deployment = at(deployments, command.stopRollout);
+      changed(deployment, await change(deployment, "rollout/stop"), endRollout(deployment));
     } else if ("rename" in command) {
       const deployment = at(deployments, command.rename);
       const { name } = command;
@@ -248,6 +305,8 @@ export async function createStage() {
       idempotencyKey: undefined,
       isBad: false,
       promptVersion: undefined,
+      rollout: undefined,
+      asked: "live",
     } as const;
     await sendAll([{ ...rest, key: keeperKey, secret: secret!, deployment: keeperDeployment }]);
     const left = model.entries().filter(({ isPruned }) => !isPruned);
@@ -288,13 +347,23 @@ export async function createStage() {
         assert.equal(usage, { month, limit, ...counts, resetTime: endOfMonth(month) / 1000 });
       }
     }
-    for (const { id, revision } of deployments) {
+    for (const { id, revision, rollouts } of deployments) {
       const history = await readAll<{ revision: number }>(world, `/deployments/${id}/history?limit=7`);
       assert.equal(history.map(({ revision }) => revision).reverse(), upTo(revision));
-      const { reference } = taken(await world.manage("GET", `/deployments/${id}`));
+      const { reference, rollout } = taken<{ reference: string; rollout: object | null }>(
+        await world.manage("GET", `/deployments/${id}`),
+      );
+      const last = rollouts.at(-1);
+      assert.is(rollout !== null, last?.isActive === true);
+      const ended = await readAll<{ id: string; endedAt: number | null }>(world, `/deployments/${id}/rollouts?limit=7`);
+      assert.equal(
+        new Map(ended.map(({ id, endedAt }) => [id, endedAt === null])),
+        new Map(rollouts.map(({ id, isActive }) => [id, isActive])),
+      );
       const records = await readAll<Diagnosis>(world, `/deployments/${id}/diagnoses?limit=7`);
       const expected = liveOf(id).reverse().map(({ record, promptVersion, createdAt, keyId }) => ({
         ...{ id: record!.id, ...goodBody, sessionId: record!.session, ...absent, promptVersion, createdAt },
+        ...(record!.rollout === undefined ? {} : { rollout: record!.rollout }),
         ...{ deployId: id, reference, keyId, statusName: "ok" },
       }));
       assert.equal(records, expected);

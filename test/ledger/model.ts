@@ -1,4 +1,5 @@
 // A model of the service, in memory. It decides one request after the other, and knows what the ledger must contain.
+import { createHash } from "node:crypto";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../../src/common/ids.ts";
 import type { Call, LedgerBalance } from "../../src/schema/ledger.ts";
 import { goodBody, promptFile } from "../helpers.ts";
@@ -7,6 +8,7 @@ import type { Answer } from "../helpers.ts";
 export type Workspace = { id: WorkspaceId; name: string; limit: number; promptId: PromptId; titles: string[] };
 export type Secret = { key: string; until: number };
 export type Key = { id: KeyId; workspace: Workspace; expiry: number; isRevoked: boolean; secrets: Secret[] };
+export type Rollout = { id: string; salt: string; base: number; version: number; percent: number; isActive: boolean };
 export type Deployment = {
   id: DeploymentId;
   workspace: Workspace;
@@ -17,7 +19,12 @@ export type Deployment = {
   lastRead: number | undefined;
   isActive: boolean;
   revision: number;
+  /** In the order of their starts. Only the last one may be active. */
+  rollouts: Rollout[];
 };
+
+/** What of a rollout a read asks for: nothing, both versions, or the one that a key picks. */
+export type Asked = "live" | "both" | { key: string };
 
 /** A request as it is sent. */
 export type Sent = {
@@ -30,14 +37,16 @@ export type Sent = {
   idempotencyKey: string | undefined;
   /** Whether the body lacks a required field. */
   isBad: boolean;
-  /** The promptVersion of a submit. */
+  /** The promptVersion of a submit, and its rollout. */
   promptVersion: number | undefined;
+  rollout: string | undefined;
+  asked: Asked;
 };
 
 /** An accepted request, in order of acceptance. */
 export type Entry = Omit<Call, "id"> & {
   workspace: Workspace;
-  record: { id: string; session: string } | undefined;
+  record: { id: string; session: string; rollout: string | undefined } | undefined;
   isDeleted: boolean;
   isPruned: boolean;
 };
@@ -57,11 +66,9 @@ export const endOfMonth = (month: string): number => {
 
 const keyLifetime = 2 * 86_400_000;
 
-export const bodyOf = ({ session, isBad, promptVersion }: Pick<Sent, "session" | "isBad" | "promptVersion">) => ({
-  ...goodBody,
-  sessionId: isBad ? undefined : session,
-  promptVersion,
-});
+export const bodyOf = (
+  { session, isBad, promptVersion, rollout }: Pick<Sent, "session" | "isBad" | "promptVersion" | "rollout">,
+) => ({ ...goodBody, sessionId: isBad ? undefined : session, promptVersion, rollout });
 
 const numberOf = ({ headers }: Answer, name: string) => Number(headers.get(name) ?? NaN);
 
@@ -103,7 +110,7 @@ export function createModel() {
     }
     if (isBad) return isRefusal(400, "Missing required field sessionId");
     const name = `${workspace.id} ${idempotencyKey}`;
-    const fingerprint = `${deployment?.id} ${session} ${sent.promptVersion}`;
+    const fingerprint = `${deployment?.id} ${session} ${sent.promptVersion} ${sent.rollout}`;
     const known = isKeyed ? keys.find((one) => one.name === name && !isOld(one)) : undefined;
     if (known?.wasOld) {
       // The clock has stepped back since, so the service may have deleted the key or not.
@@ -126,6 +133,13 @@ export function createModel() {
     if (given !== undefined && given > workspace.titles.length) {
       return isRefusal(400, "Field promptVersion must be a version of the deployment's prompt");
     }
+    const isOf = ({ id, base, version }: Rollout) => id === sent.rollout && (given === base || given === version);
+    if (kind === "submit" && sent.rollout !== undefined && !deployment.rollouts.some(isOf)) {
+      return isRefusal(
+        400,
+        "Field rollout must be a rollout of the deployment, with promptVersion one of its versions",
+      );
+    }
     if (own.length >= workspace.limit) {
       const { limit } = workspace;
       const details = { limit, used: own.length, resetTime: endOfMonth(month) / 1000, upgradeUrl: null };
@@ -140,13 +154,13 @@ export function createModel() {
     const { id } = (answer.json ?? {}) as { id?: string };
     const isNew = id !== undefined && !before.entries.some(({ record }) => record?.id === id);
     const isRight = kind === "read"
-      ? isBody(answer, 200, servedOf(deployment))
+      ? isBody(answer, 200, answerOf(deployment, sent.asked))
       : isNew && /^diag_[0-9a-z]{26}$/.test(id) && isRecorded(answer, id);
     if (!isRight || !isQuota(answer, workspace, month, number)) return undefined;
     const entry: Entry = {
       ...{ workspace, month, number, operation: kind, keyId: key.id, deployId: deployment.id, promptVersion },
       createdAt: now,
-      record: kind === "submit" ? { id: id!, session } : undefined,
+      record: kind === "submit" ? { id: id!, session, rollout: sent.rollout } : undefined,
       isDeleted: false,
       isPruned: false,
     };
@@ -208,8 +222,20 @@ const isBody = ({ status, text }: Answer, expected: number, body: unknown): bool
 const isRecorded = (answer: Answer, id: string): boolean =>
   isBody(answer, 201, { id, status: "success", message: "Diagnosis data recorded successfully" });
 
-function servedOf({ id, workspace, name, stack }: Deployment) {
-  const currentVersion = stack.at(-1)!;
+/** What a read gets of a deployment. */
+function answerOf(deployment: Deployment, asked: Asked) {
+  const live = servedOf(deployment);
+  const rollout = deployment.rollouts.at(-1);
+  if (rollout?.isActive !== true || asked === "live") return live;
+  const { id, salt, version, percent } = rollout;
+  const candidate = servedOf(deployment, version);
+  if (asked === "both") return { ...live, rollout: { id, version, percent, salt, prompt: candidate } };
+  const digest = createHash("sha256").update(`${deployment.id}.${salt}.${asked.key}`).digest("hex");
+  const isCandidate = parseInt(digest.slice(0, 12), 16) / 2 ** 48 < percent / 100;
+  return { ...(isCandidate ? candidate : live), rollout: { id, isCandidate } };
+}
+
+function servedOf({ id, workspace, name, stack }: Deployment, currentVersion = stack.at(-1)!) {
   const { description, messages, llmConfig } = promptFile;
   return {
     ...{ id: workspace.promptId, title: workspace.titles[currentVersion - 1], description, messages },
