@@ -64,7 +64,7 @@ class Outcome:
     def __init__(self) -> None:
         self.is_done = False
         self.value: Any = None
-        self.event: Optional[threading.Event] = None
+        self.latch: Any = None
 
     def end(self, value: Any) -> None:
         self.value = value
@@ -73,7 +73,7 @@ class Outcome:
     @property
     def is_running(self) -> bool:
         """Whether it goes on without the clock."""
-        return not self.is_done and (self.event is None or self.event.is_set())
+        return not self.is_done and (self.latch is None or self.latch.is_open)
 
 
 class Clock:
@@ -102,11 +102,14 @@ class Clock:
         for call in calls:
             call()
 
-    def wait(self, event: threading.Event) -> None:
+    def wait(self, latch: Any) -> None:
         caller = self._callers[threading.current_thread()]
-        caller.event = event
-        event.wait()
-        caller.event = None
+        caller.latch = latch
+        latch.wait()
+        caller.latch = None
+
+    def shield(self, call: Callable[[], Any]) -> Any:
+        return call()
 
     def end(self) -> None:
         pass

@@ -53,8 +53,8 @@ class AsyncClient(BaseClient):
                     # The event loop has been closed meanwhile.
                     pass
 
-            with self._engine.loop as loop:
-                promise.then(lambda: loop.outside(wake))
+            loop = self._engine.loop
+            loop.enter(lambda: promise.then(lambda: loop.outside(wake)))
             await done
         return promise.outcome()
 

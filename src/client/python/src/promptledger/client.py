@@ -91,8 +91,7 @@ class BaseClient:
     def on(self, event: str, listener: Listener) -> Callable[[], None]:
         """Calls a listener with each event from now on, on a thread of the client or of the application, and returns a function
         that ends that."""
-        with self._engine.loop:
-            return self._engine.events.on(event, listener)
+        return self._engine.loop.enter(lambda: self._engine.events.on(event, listener))
 
     def stats(self) -> Stats:
         return self._engine.stats()

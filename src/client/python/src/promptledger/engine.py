@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import threading
 import weakref
 from datetime import datetime, timedelta
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
@@ -16,7 +15,7 @@ from urllib.parse import quote
 from .errors import PromptLedgerError, closed, invalid_argument, to_client_error
 from .events import Events
 from .limits import FLUSH_TIME
-from .loop import Loop, Promise, Runtime
+from .loop import Latch, Loop, Promise, Runtime
 from .options import Options
 from .prompt import Fallback, Prompt, Target
 from .prompts import Prompts
@@ -60,15 +59,14 @@ class Engine:
         _engines[key] = weakref.ref(self, lambda _: _engines.pop(key, None))
 
     def prompt(self, deploy_id: str, fallback: Optional[Fallback]) -> Promise[Prompt]:
-        with self.loop:
-            return self._prompts.get(deploy_id, fallback)
+        return self.loop.enter(lambda: self._prompts.get(deploy_id, fallback))
 
     def _enqueue(self, queue: Queue, code: str, add: Callable[[], None]) -> None:
         try:
             add()
         except Exception as error:
-            with self.loop:
-                queue.drop(to_client_error(error, code))
+            reason = to_client_error(error, code)
+            self.loop.enter(lambda: queue.drop(reason))
 
     def queue_record(self, make: Callable[[], Mapping[str, Any]], target: Target) -> None:
         def add() -> None:
@@ -95,11 +93,14 @@ class Engine:
         text = to_json(body)
         size = len(text.encode())
         self._know_exit()
-        with self.loop:
+
+        def add() -> None:
             if self._closing is not None:
                 raise closed()
             self._sender.touch()
             queue.add(text, size, target, deploy_id, about)
+
+        self.loop.enter(add)
 
     def feedback_token(
         self, target: Target, names: Sequence[str], expires: Union[timedelta, datetime], author: str
@@ -108,8 +109,7 @@ class Engine:
         return make_token(key, target.id or target.record, stored, names, expires, author, self.now())
 
     def submit(self, record: Mapping[str, Any]) -> Promise[str]:
-        with self.loop:
-            return self.loop.spawn(self._submit(record))
+        return self.loop.enter(lambda: self.loop.spawn(self._submit(record)))
 
     async def _submit(self, record: Mapping[str, Any]) -> str:
         try:
@@ -135,8 +135,7 @@ class Engine:
             raise to_client_error(error) from error.__cause__
 
     def flush(self, timeout: float) -> Promise[None]:
-        with self.loop:
-            return self.loop.spawn(self._flush(timeout))
+        return self.loop.enter(lambda: self.loop.spawn(self._flush(timeout)))
 
     async def _flush(self, timeout: float, is_last: bool = False, is_leaving: bool = False) -> None:
         flushes = [
@@ -146,11 +145,13 @@ class Engine:
             await flush
 
     def close(self, timeout: float) -> Promise[Totals]:
-        with self.loop:
+        def begin() -> Promise[Totals]:
             if self._closing is None:
                 self._closing = Promise(self.loop)
                 self.loop.spawn(self._close(timeout, self._closing))
             return self._closing
+
+        return self.loop.enter(begin)
 
     async def _close(self, timeout: float, closing: Promise[Totals]) -> None:
         self._prompts.stop()
@@ -163,8 +164,9 @@ class Engine:
         closing.resolve(Totals(*(one + other for one, other in zip(records, pieces))))
 
     def stats(self) -> Stats:
-        with self.loop:
-            both = (self._records, self._pieces)
+        both = (self._records, self._pieces)
+
+        def count() -> Stats:
             return Stats(
                 self._prompts.reads,
                 sum(queue.sent for queue in both),
@@ -174,14 +176,16 @@ class Engine:
                 sum(queue.queued_bytes for queue in both),
             )
 
+        return self.loop.enter(count)
+
     def finish(self) -> None:
         """Sends what was just recorded, as the process ends. Tries once where the service is away."""
         with self.loop:
             if self._closing is not None or self._records.queued + self._pieces.queued == 0:
                 return
-            done = threading.Event()
+            done = Latch()
             flushed = self.loop.spawn(self._flush(FLUSH_TIME, False, True))
-            flushed.then(lambda: self.loop.outside(done.set))
+            flushed.then(lambda: self.loop.outside(done.open))
         done.wait(FLUSH_TIME / 1_000 + 1)
 
     def _know_exit(self) -> None:

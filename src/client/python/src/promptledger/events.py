@@ -80,12 +80,11 @@ class Events:
         own = self._listeners.setdefault(name, [])
         own.append(listener)
 
-        def off() -> None:
-            with self._loop:
-                if listener in own:
-                    own.remove(listener)
+        def remove() -> None:
+            if listener in own:
+                own.remove(listener)
 
-        return off
+        return lambda: self._loop.enter(remove)
 
     def emit(self, event: Event) -> None:
         listeners = self._listeners.get(_names[type(event)])

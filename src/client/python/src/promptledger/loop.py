@@ -27,14 +27,36 @@ class Runtime(Protocol):
     def deliver(self, calls: List[Call]) -> None:
         """Calls functions of the application."""
 
-    def wait(self, event: threading.Event) -> None:
-        """Blocks the thread until an event is set."""
+    def wait(self, latch: Latch) -> None:
+        """Blocks the thread until a latch is open."""
+
+    def shield(self, call: Callable[[], T]) -> T:
+        """Calls a function that no signal handler may interrupt."""
 
     def end(self) -> None:
         """Needs neither timers nor threads any more."""
 
     def reset(self) -> None:
         """Forgets all timers and threads, which a fork has not taken along."""
+
+
+class Latch:
+    """What a thread waits for. An exception of a signal handler may leave the lock of an Event locked, but none of this."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def open(self) -> None:
+        self._lock.release()
+
+    @property
+    def is_open(self) -> bool:
+        return not self._lock.locked()
+
+    def wait(self, seconds: float = -1) -> None:
+        if self._lock.acquire(timeout=seconds):
+            self._lock.release()
 
 
 class Promise(Generic[T]):
@@ -90,7 +112,7 @@ class Promise(Generic[T]):
 
 
 class Loop:
-    """Enter it (`with loop:`) to call anything that lives on it."""
+    """Enter it (`with loop:`) to call anything that lives on it. What the application calls does so by `enter`."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -124,6 +146,19 @@ class Loop:
             self._lock.release()
         if outside:
             self._runtime.deliver(outside)
+
+    def _is_own(self) -> bool:
+        return self._depth > 0 and self._owner == threading.get_ident()
+
+    def enter(self, job: Callable[[], T]) -> T:
+        """Calls a function within the loop, to its end."""
+
+        def call() -> T:
+            with self:
+                return job()
+
+        # A signal handler may interrupt what the main thread does here as the process ends.
+        return call() if self._is_own() else self._runtime.shield(call)
 
     def soon(self, call: Call) -> None:
         """Calls a function before the loop is left."""
@@ -191,13 +226,12 @@ class Loop:
     def wait(self, promise: Promise[T]) -> T:
         """Blocks a thread of the application until a promise is settled."""
         if not promise.is_settled:
-            if self._depth > 0 and self._owner == threading.get_ident():
+            if self._is_own():
                 # No other thread could enter the loop meanwhile.
                 raise PromptLedgerError("invalid_argument", "A signal handler must not wait for the client it interrupts")
-            event = threading.Event()
-            with self:
-                promise.then(lambda: self.outside(event.set))
-            self._runtime.wait(event)
+            latch = Latch()
+            self.enter(lambda: promise.then(lambda: self.outside(latch.open)))
+            self._runtime.wait(latch)
         return promise.outcome()
 
     def end(self) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import _thread
 import logging
+import math
+import queue
+import sys
 import threading
 import time
 from collections import deque
-from typing import Deque, List, Optional, Tuple
+from typing import Callable, Deque, List, Optional, Tuple, TypeVar
 
 from .limits import MAX_WORKERS, WORKER_IDLE_SECONDS
-from .loop import Call
+from .loop import Call, Latch
+
+T = TypeVar("T")
 
 logger = logging.getLogger("promptledger")
 
@@ -25,7 +31,7 @@ class _Timer:
 
 
 class HostRuntime:
-    """One thread for timers, and up to 32 that send requests."""
+    """One thread for timers, up to 32 that send requests, and one for the calls of the main thread."""
 
     def __init__(self) -> None:
         self.reset()
@@ -40,12 +46,60 @@ class HostRuntime:
         self._workers = 0
         self._busy = 0
         self._is_ended = False
+        # Its methods are atomic, as those of queue.Queue are not.
+        self._shielded: queue.SimpleQueue[Optional[Call]] = queue.SimpleQueue()
+        self._is_shielding = False
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def wait(self, event: threading.Event) -> None:
-        event.wait()
+    def wait(self, latch: Latch) -> None:
+        latch.wait()
+
+    def shield(self, call: Callable[[], T]) -> T:
+        """Signal handlers run on the main thread, and may raise at any moment: Ctrl-C does, and so do Celery's time limits. So
+        another thread makes the calls of the main thread."""
+        if threading.get_ident() != threading.main_thread().ident or sys.is_finalizing():
+            return call()
+        values: List[T] = []
+        errors: List[BaseException] = []
+        latch = Latch()
+
+        def run() -> None:
+            try:
+                values.append(call())
+            except BaseException as error:
+                errors.append(error)
+            latch.open()
+
+        self._shielded.put(run)
+        if not self._is_shielding:
+            try:
+                _thread.start_new_thread(self._make_calls, (self._shielded,))
+                self._is_shielding = True
+            except RuntimeError:
+                # The process is about to end, or has no room for a thread.
+                self._shielded.put(None)
+                self._make_calls(self._shielded)
+        latch.wait()
+        for error in errors:
+            raise error
+        return values[0]
+
+    def _make_calls(self, calls: queue.SimpleQueue[Optional[Call]]) -> None:
+        while True:
+            try:
+                call = calls.get(timeout=WORKER_IDLE_SECONDS)
+            except queue.Empty:
+                call = None
+            if call is None:
+                # The main thread looks at this after it has put a call.
+                self._is_shielding = False
+                if calls.empty():
+                    return
+            else:
+                call()
+            del call
 
     def start_timer(self, call: Call, ms: float) -> Call:
         timer = _Timer(call)
@@ -82,12 +136,12 @@ class HostRuntime:
             if call is not None:
                 _call(call)
 
-    def run(self, call: Call) -> None:
+    def run(self, call: Call, most: float = MAX_WORKERS) -> None:
         with self._worked:
             self._jobs.append(call)
             if self._workers - self._busy >= len(self._jobs):
                 self._worked.notify()
-            elif self._workers < MAX_WORKERS:
+            elif self._workers < most:
                 self._start_worker()
 
     def _start_worker(self) -> None:
@@ -118,6 +172,7 @@ class HostRuntime:
 
     def end(self) -> None:
         """The client is closed: threads end as soon as they have nothing to do."""
+        self._shielded.put(None)
         with self._worked:
             self._is_ended = True
             self._worked.notify_all()
@@ -129,9 +184,9 @@ class HostRuntime:
             for call in calls:
                 call()
 
-        # What waits in a listener waits for timers.
-        if threading.current_thread() is self._timer_thread:
-            self.run(deliver)
+        # What waits in a listener waits for timers. Nobody waits for requests that do not end.
+        if self._timer_thread is not None and threading.get_ident() == self._timer_thread.ident:
+            self.run(deliver, math.inf)
         else:
             deliver()
 

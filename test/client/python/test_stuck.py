@@ -1,0 +1,108 @@
+"""What must not hold up a client: exceptions of signal handlers, and requests that nothing ends."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import unittest
+from typing import List
+
+from server import Server, reference
+from stage import is_full
+from promptledger import Client, Request, Response
+
+limits = f"""
+import signal, threading, time
+from promptledger import Client
+class Limit(Exception): pass
+is_armed = False
+def raise_limit(*_):
+    global is_armed
+    if is_armed:
+        is_armed = False
+        raise Limit
+ledger = Client(max_queued=1_000_000)
+ledger.on("drop", lambda event: None)
+made = [0, 0]
+def use(name):
+    ledger.prompt({reference!r}).call(session_id=f"{{name}}-{{made[name]}}").done(status=1, output="x")
+def work():
+    while not ended.is_set():
+        use(1)
+        made[1] += 1
+        time.sleep(0.001)
+ledger.prompt({reference!r})
+ended = threading.Event()
+thread = threading.Thread(target=work)
+thread.start()
+signal.signal(signal.SIGALRM, raise_limit)
+signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.0007)
+raised = 0
+until = time.monotonic() + SECONDS
+while time.monotonic() < until:
+    try:
+        is_armed = True
+        use(0)
+        is_armed = False
+    except Limit:
+        raised += 1
+    made[0] += 1
+is_armed = False
+signal.setitimer(signal.ITIMER_REAL, 0)
+ended.set()
+thread.join()
+assert raised > 10, raised
+ledger.flush(timeout_seconds=20)
+stats = ledger.stats()
+assert stats.queued == 0, stats
+assert stats.sent > made[1], (stats, made)
+"""
+
+
+class Stuck(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = Server()
+        self.addCleanup(self.server.close)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "there are no timers")
+    def test_a_signal_handler_may_raise_at_any_moment(self) -> None:
+        ended = self.server.run(limits.replace("SECONDS", "10" if is_full else "1"))
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
+        others = [count for name, count in self.server.records.items() if name.startswith("1-")]
+        self.assertEqual(set(self.server.records.values()), {1})
+        self.assertGreater(len(others), 10)
+
+    def test_a_prompt_does_not_wait_for_requests_that_never_end(self) -> None:
+        ended = threading.Event()
+        self.addCleanup(ended.set)
+
+        def hang(_: Request) -> Response:
+            # As the look-up of a name does.
+            ended.wait(60)
+            raise OSError("No address")
+
+        client = Client(api_key="pl_key", transport=hang, read_timeout_seconds=0.2)
+        fallback = {"messages": []}
+        client.on("error", lambda _: None)
+        waits: List[float] = []
+
+        def ask(number: int) -> None:
+            began = time.monotonic()
+            self.assertEqual(client.prompt(f"{number}@production", fallback=fallback).source, "fallback")
+            waits.append(time.monotonic() - began)
+
+        threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(5)
+        self.assertEqual(len(waits), 50)
+        self.assertLess(max(waits), 4)
+        began = time.monotonic()
+        client.close(timeout_seconds=0.1)
+        self.assertLess(time.monotonic() - began, 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
