@@ -45,7 +45,7 @@ const corrections = [
 const quantileOfT = (freedom: number): number =>
   corrections.reduce((sum, correction, index) => sum + correction / freedom ** (index + 1), z);
 
-const leastValues = 30; // below, the mean of values that are not normally distributed is not either
+export const leastValues = 30; // below, the mean of values that are not normally distributed is not either
 
 /** The interval of a mean by Student's t distribution. Undefined for a few values. */
 export function meanInterval({ count, mean, variance }: Moments): Interval | undefined {

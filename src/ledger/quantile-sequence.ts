@@ -1,0 +1,66 @@
+// The ratio of a quantile of two arms, such as the 95th percentile of latency, at any time.
+//
+// How many of n values do not exceed the true quantile is binomial, so a beta-binomial mixture says at all times at once
+// which ranks it may have (Howard and Ramdas 2022, "Sequential estimation of quantiles with applications to A/B testing and
+// best-arm identification"). This holds exactly, with ties too: breaking them at random would change no bound. Each arm has
+// half of the level.
+import { percentiles } from "./histogram.ts";
+import type { Histogram } from "./histogram.ts";
+import type { Interval } from "./intervals.ts";
+import { logBeta, logPower } from "./log-beta.ts";
+
+const prior = 20; // how many values the prior counts for
+
+/** The least and the greatest number of `total` values that may be up to the quantile at `share`. */
+export function rankSequence(total: number, share: number, level: number): Interval {
+  const [a, b] = [prior * share, prior * (1 - share)];
+  const isExcluded = (rank: number) =>
+    logBeta(a + rank, b + total - rank) - logBeta(a, b) - logPower(share, rank) - logPower(1 - share, total - rank) >=
+      Math.log(1 / level);
+  const centre = Math.round(total * share); // the evidence is a convex function of the rank, and least here
+  const edge = (end: number) => {
+    if (!isExcluded(end)) return end;
+    let inside = centre, outside = end;
+    while (Math.abs(outside - inside) > 1) {
+      const middle = Math.floor((inside + outside) / 2);
+      if (isExcluded(middle)) outside = middle;
+      else inside = middle;
+    }
+    return inside;
+  };
+  return { low: edge(0), high: edge(total) };
+}
+
+/** Where the quantile of an arm may be: from 0, and up to Infinity, while too few values tell it. */
+function quantileSequence(
+  histogram: Histogram,
+  total: number,
+  share: number,
+  level: number,
+  valueOf: (bucket: number) => number,
+): Interval {
+  const { low, high } = rankSequence(total, share, level);
+  const [least, most] = percentiles(histogram, [Math.max(0, low - 0.5) / total, (high + 0.5) / total]);
+  return { low: low < 1 ? 0 : valueOf(least!), high: high >= total ? Infinity : valueOf(most!) };
+}
+
+/** A quantity of one arm: its values by bucket, and how many there are. */
+type Measured = { histogram: Histogram; total: number };
+
+/** The confidence sequence of the ratio of the quantile at `share`, b / a. Its end is Infinity as long as nothing bounds it. */
+export function quantileRatio(
+  a: Measured,
+  b: Measured,
+  share: number,
+  valueOf: (bucket: number) => number,
+  level = 0.05,
+): Interval {
+  const [base, candidate] = [a, b].map(({ histogram, total }) =>
+    total === 0 ? { low: 0, high: Infinity } : quantileSequence(histogram, total, share, level / 2, valueOf)
+  ) as [Interval, Interval];
+  const ratio = (over: number, under: number, unknown: number) => under === 0 ? unknown : over / under;
+  return {
+    low: base.high === Infinity ? 0 : ratio(candidate.low, base.high, 0),
+    high: candidate.high === Infinity ? Infinity : ratio(candidate.high, base.low, Infinity),
+  };
+}
