@@ -15,7 +15,8 @@ export function wilson(count: number, total: number): Interval {
   };
 }
 
-type Counted = { count: number; total: number };
+/** How many of `total` something holds for. */
+export type Counted = { count: number; total: number };
 
 /** The Newcombe interval of the difference of two shares, b - a, from their Wilson intervals. */
 export function newcombe(a: Counted, b: Counted): Interval & { difference: number } {
@@ -42,7 +43,7 @@ const corrections = [
 ];
 
 /** The 97.5 % quantile of Student's t distribution. From 29 degrees of freedom on its error is below 4e-8. */
-const quantileOfT = (freedom: number): number =>
+export const quantileOfT = (freedom: number): number =>
   corrections.reduce((sum, correction, index) => sum + correction / freedom ** (index + 1), z);
 
 export const leastValues = 30; // below, the mean of values that are not normally distributed is not either

@@ -5,7 +5,7 @@
 // of Welch what a sequence is to an interval: valid at all times at once, for means that are nearly normal from
 // `leastValues` values on. Latency, cost and tokens have heavy tails, so they are compared on the log scale, where the
 // difference is that of the logs of geometric means.
-import { leastValues } from "./intervals.ts";
+import { leastValues, quantileOfT } from "./intervals.ts";
 import type { Interval, Moments } from "./intervals.ts";
 
 /** What was measured while the candidate `b` had the same share of the calls. */
@@ -17,23 +17,40 @@ export type MeanDifference = {
   error: number;
   /** How much the arms tell together, na · nb / (na + nb): half of what each of two equal arms has. */
   weight: number;
+  /** The degrees of freedom, by Satterthwaite. */
+  freedom: number;
 };
 
 /** The mean of the differences of the steps, b - a, by their weights. Undefined without `leastValues` of each arm. */
 export function meanDifference(steps: MeanStep[]): MeanDifference | undefined {
-  let sum = 0, weights = 0, variances = 0;
+  let sum = 0, weights = 0, variances = 0, spread = 0;
   const counts = { a: 0, b: 0 };
   for (const { a, b } of steps) {
     if (Math.min(a.count, b.count) < 2) continue;
     const weight = a.count * b.count / (a.count + b.count);
     sum += weight * (b.mean - a.mean);
-    variances += weight ** 2 * (a.variance / a.count + b.variance / b.count);
+    for (const { variance, count } of [a, b]) {
+      const own = weight ** 2 * variance / count;
+      variances += own;
+      spread += own ** 2 / (count - 1);
+    }
     weights += weight;
     counts.a += a.count;
     counts.b += b.count;
   }
   if (Math.min(counts.a, counts.b) < leastValues) return undefined;
-  return { difference: sum / weights, error: Math.sqrt(variances) / weights, weight: weights };
+  return {
+    difference: sum / weights,
+    error: Math.sqrt(variances) / weights,
+    weight: weights,
+    freedom: spread === 0 ? Infinity : variances ** 2 / spread,
+  };
+}
+
+/** The interval of 95 % of a difference at one time. Of one step it is that of Welch. */
+export function meanInterval({ difference, error, freedom }: MeanDifference): Interval {
+  const width = quantileOfT(freedom) * error;
+  return { low: difference - width, high: difference + width };
 }
 
 const tuned = 250; // the weight at which the sequence is narrowest against the interval: 500 records of each arm

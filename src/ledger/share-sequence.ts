@@ -14,57 +14,68 @@
 //
 // Both are convex in (a, b) on the log scale, so what is not excluded is an interval. Steps of a rollout, between which
 // its share changed and which may have other base rates, multiply.
-import type { Interval } from "./intervals.ts";
+import { getOrAdd } from "../common/maps.ts";
+import { newcombe } from "./intervals.ts";
+import type { Counted, Interval } from "./intervals.ts";
 import { logBeta, logPower } from "./log-beta.ts";
-
-export type Counted = { count: number; total: number };
 
 /** What was counted while the candidate `b` had a share of the calls, from 0 to 1. `a` is the base. */
 export type ShareStep = { a: Counted; b: Counted; share: number };
 
 const ratios = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6].flatMap((ratio) => [ratio, -ratio]); // logs of odds ratios
+const parts = ratios.length;
 const anyPair = 0.1; // the weight of the second part
+const [logRatio, logAny] = [Math.log((1 - anyPair) / parts), Math.log(anyPair)];
 const prior = 0.5; // of Jeffreys
+const logPrior = logBeta(prior, prior);
+
+/** How the odds of each arm change with each ratio, less 1. */
+type Odds = { down: Float64Array; up: Float64Array };
+const odds = new Map<number, Odds>(); // by share, of which there are a thousand
+
+const oddsAt = (share: number): Odds =>
+  getOrAdd(odds, share, () => ({
+    down: Float64Array.from(ratios, (ratio) => Math.expm1(-ratio * share)),
+    up: Float64Array.from(ratios, (ratio) => Math.expm1(ratio * (1 - share))),
+  }));
 
 type Point = { value: number; slope: number };
 
+const logs = new Float64Array(parts), slopes = new Float64Array(parts);
+
 /** The log of the martingale of a step, as a function of the base's share, for a given difference. It is convex. */
 function evidenceOf({ a, b, share }: ShareStep, difference: number): (base: number) => Point {
-  const down = ratios.map((ratio) => Math.expm1(-ratio * share));
-  const up = ratios.map((ratio) => Math.expm1(ratio * (1 - share)));
+  const { down, up } = oddsAt(share);
   const balance = (1 - share) * b.count - share * a.count;
-  const seen = [a, b].reduce(
-    (sum, { count, total }) => sum + logBeta(count + prior, total - count + prior) - logBeta(prior, prior),
-    Math.log(anyPair),
-  );
-  const weight = Math.log((1 - anyPair) / ratios.length);
-  const logs = new Float64Array(ratios.length + 1), slopes = new Float64Array(ratios.length + 1);
+  const [worked, otherWorked] = [a.total - a.count, b.total - b.count];
+  const seen = logAny - 2 * logPrior + logBeta(a.count + prior, worked + prior) +
+    logBeta(b.count + prior, otherWorked + prior);
   return (base) => {
     const other = Math.min(1, Math.max(0, base + difference));
-    for (let index = 0; index < ratios.length; index++) {
-      const [low, high] = [1 + base * down[index]!, 1 + other * up[index]!];
-      logs[index] = weight + ratios[index]! * balance - a.total * Math.log(low) - b.total * Math.log(high);
-      slopes[index] = -a.total * down[index]! / low - b.total * up[index]! / high;
+    const any = seen - logPower(base, a.count) - logPower(1 - base, worked) - logPower(other, b.count) -
+      logPower(1 - other, otherWorked);
+    if (any === Infinity) return { value: Infinity, slope: 0 }; // a share of 0 or 1 that was seen not to be
+    let most = any;
+    for (let part = 0; part < parts; part++) {
+      const low = 1 + base * down[part]!, high = 1 + other * up[part]!;
+      logs[part] = logRatio + ratios[part]! * balance - a.total * Math.log(low) - b.total * Math.log(high);
+      slopes[part] = -a.total * down[part]! / low - b.total * up[part]! / high;
+      if (logs[part]! > most) most = logs[part]!;
     }
-    const last = ratios.length;
-    logs[last] = seen;
-    slopes[last] = 0;
-    for (const [{ count, total }, rate] of [[a, base], [b, other]] as const) {
-      logs[last] -= logPower(rate, count) + logPower(1 - rate, total - count);
-      if (count > 0) slopes[last] -= count / rate;
-      if (count < total) slopes[last] += (total - count) / (1 - rate);
-    }
-    const most = Math.max(...logs);
-    if (most === Infinity) return { value: Infinity, slope: 0 }; // a share of 0 or 1 that was seen not to be
-    let sum = 0, slope = 0;
-    for (let index = 0; index <= last; index++) {
-      const part = Math.exp(logs[index]! - most);
-      sum += part;
-      slope += part * slopes[index]!;
+    const slopeOfAny = slopeOf(base, a.count, worked) + slopeOf(other, b.count, otherWorked);
+    let sum = Math.exp(any - most), slope = sum === 0 ? 0 : sum * slopeOfAny;
+    for (let part = 0; part < parts; part++) {
+      const weight = Math.exp(logs[part]! - most);
+      sum += weight;
+      slope += weight * slopes[part]!;
     }
     return { value: most + Math.log(sum), slope: slope / sum };
   };
 }
+
+/** The slope of the negative log likelihood of a share. */
+const slopeOf = (share: number, count: number, others: number): number =>
+  (others === 0 ? 0 : others / (1 - share)) - (count === 0 ? 0 : count / share);
 
 /** The least evidence against any pair of shares with this difference. */
 function leastEvidence(step: ShareStep, difference: number): number {
@@ -97,18 +108,35 @@ export function isExcluded(steps: ShareStep[], difference: number, level = 0.05)
   return most >= enough && compared.reduce((sum, step) => sum + leastEvidence(step, difference), 0) >= enough;
 }
 
-/**
- * The difference of the shares, b - a: the mean over the steps, each with the weight that it has for a comparison (Mantel and
- * Haenszel). Undefined if no step has both arms.
- */
+/** The weight of a step in a comparison, which is none without both arms (Mantel and Haenszel). */
+const weightOf = ({ a, b }: ShareStep) => hasBoth({ a, b }) ? a.total * b.total / (a.total + b.total) : 0;
+
+/** The difference of the shares, b - a: the mean over the steps, by their weights. Undefined if no step has both arms. */
 export function shareDifference(steps: ShareStep[]): number | undefined {
   let sum = 0, weights = 0;
-  for (const { a, b } of steps.filter(hasBoth)) {
-    const weight = a.total * b.total / (a.total + b.total);
+  for (const step of steps.filter(hasBoth)) {
+    const { a, b } = step, weight = weightOf(step);
     sum += weight * (b.count / b.total - a.count / a.total);
     weights += weight;
   }
   return weights === 0 ? undefined : sum / weights;
+}
+
+/**
+ * The interval of 95 % of the difference at one time. Of one step it is that of Newcombe, whose distances are joined as those of
+ * independent estimates (Zou and Donner 2008).
+ */
+export function shareInterval(steps: ShareStep[]): Interval | undefined {
+  const centre = shareDifference(steps);
+  if (centre === undefined) return undefined;
+  let below = 0, above = 0, weights = 0;
+  for (const step of steps.filter(hasBoth)) {
+    const weight = weightOf(step), { difference, low, high } = newcombe(step.a, step.b);
+    below = Math.hypot(below, weight * (difference - low));
+    above = Math.hypot(above, weight * (high - difference));
+    weights += weight;
+  }
+  return { low: centre - below / weights, high: centre + above / weights };
 }
 
 /**

@@ -54,6 +54,8 @@ export type IndexFilter = TimeRange & {
   statuses?: number[] | undefined;
   promptVersions?: number[] | undefined;
   keyId?: KeyId | undefined;
+  /** The records whose version a rollout chose. */
+  rolloutId?: string | undefined;
 };
 
 type Value = number | string | null | OptionalMeasures;
@@ -73,12 +75,14 @@ const keysOfCalls = `
     where position > :first - 256 and position < :end and operation = 'submit' order by position
   )`;
 
-const isOfKey = `(select api_key_id from calls where position <= r.position order by position desc limit 1) = :keyId`;
+/** A column of the call that stored a record (r). */
+const ofCall = (column: string) =>
+  `(select ${column} from calls where position <= r.position order by position desc limit 1)`;
 
 /** Reads the records of a range, and of others in its commits if a time is given. */
 export async function readSlice(
   database: Database,
-  { deployIds, sessionIds, statuses, promptVersions, keyId, from, to }: IndexFilter,
+  { deployIds, sessionIds, statuses, promptVersions, keyId, rolloutId, from, to }: IndexFilter,
   range: LogRange,
   reads: Reads,
 ): Promise<Slice> {
@@ -86,7 +90,7 @@ export async function readSlice(
     sessionIds: sessionIds && JSON.stringify(sessionIds),
     statuses: statuses && JSON.stringify(statuses),
     promptVersions: promptVersions && JSON.stringify(promptVersions),
-    ...{ keyId, from, to },
+    ...{ keyId, rolloutId, from, to },
   }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const has = Object.fromEntries(given.map(([name]) => [name, true]));
   const feedback = feedbackOfSlice(reads.feedback, reads.authors);
@@ -116,7 +120,8 @@ export async function readSlice(
         ${has.sessionIds ? "and r.session_id in (select value from json_each(:sessionIds))" : ""}
         ${has.promptVersions ? "and r.prompt_version in (select value from json_each(:promptVersions))" : ""}
         ${has.statuses ? "and r.status in (select value from json_each(:statuses))" : ""}
-        ${has.keyId ? `and ${isOfKey}` : ""}
+        ${has.keyId ? `and ${ofCall("api_key_id")} = :keyId` : ""}
+        ${has.rolloutId ? `and ${ofCall("rollout_id")} = :rolloutId` : ""}
         ${has.from ? "and (select max(created_at) from time) >= :from" : ""}
         ${has.to ? "and (select min(created_at) from time) < :to" : ""}
     )`;

@@ -3,11 +3,13 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
 import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
-import { meanDifference, meanSequence, widthAt } from "../../src/ledger/mean-sequence.ts";
+import { meanDifference, meanInterval, meanSequence, widthAt } from "../../src/ledger/mean-sequence.ts";
 import { quantileRatio, rankSequence } from "../../src/ledger/quantile-sequence.ts";
 import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
-import { isExcluded, shareDifference, shareSequence } from "../../src/ledger/share-sequence.ts";
+import { newcombe, welch } from "../../src/ledger/intervals.ts";
+import { isExcluded, shareDifference, shareInterval, shareSequence } from "../../src/ledger/share-sequence.ts";
 import type { ShareStep } from "../../src/ledger/share-sequence.ts";
+import { simulateLatencies, simulateShares } from "../bench/rollouts.ts";
 
 const test = suite("sequences");
 
@@ -170,6 +172,39 @@ test("the ratio of a percentile has both arms' bounds, and none while few values
   const none = measured([]), huge = measured([1e12, 0]);
   assert.equal(quantileRatio(none, some, 0.95, latencyOf), { low: 0, high: Infinity });
   assert.equal(quantileRatio(some, huge, 0.95, latencyOf), { low: 0, high: Infinity });
+});
+
+test("the plain intervals of one step are those of Newcombe and Welch", () => {
+  const { low, high } = newcombe({ count: 5, total: 100 }, { count: 12, total: 90 });
+  const found = shareInterval([toStep([5, 100, 12, 90, 0.5])])!;
+  isNear(found.low, low, 1e-12);
+  isNear(found.high, high, 1e-12);
+  const [a, b] = [{ count: 35, mean: 840, variance: 250_000 }, { count: 3000, mean: 610, variance: 90_000 }];
+  const mean = meanInterval(meanDifference([{ a, b }])!), wanted = welch(a, b)!;
+  isNear(mean.low, wanted.low, 1e-12);
+  isNear(mean.high, wanted.high, 1e-12);
+});
+
+// `npm run simulate` has more of these.
+const rollouts = isFull ? 2_000 : 60, records = isFull ? 10_000 : 1_500, seed = 1;
+
+test("of equal versions that are looked at after every record, at most one in 20 is called different", () => {
+  for (const share of [0.5, 0.1]) {
+    const plan = { rollouts, records, share, seed };
+    const failures = simulateShares(plan, [0.05, 0.05]);
+    const latencies = simulateLatencies(plan, { ratio: 1, deviation: 0.8, timeouts: 0 });
+    for (const { sequence, plain } of [failures, latencies]) {
+      assert.ok(sequence.length <= 0.05 * rollouts, `${sequence.length} of ${rollouts}`);
+      assert.ok(plain.length > 0.2 * rollouts, `only ${plain.length} by plain intervals`);
+    }
+  }
+});
+
+test("a guard at 99 % stops a candidate that fails twice as often, and at most one in 100 equal ones", () => {
+  const plan = { rollouts, share: 0.5, level: 0.01, seed };
+  assert.ok(simulateShares({ ...plan, records }, [0.2, 0.2], true).sequence.length <= 0.01 * rollouts);
+  const stopped = simulateShares({ ...plan, records: 1_500, every: 10, rollouts: 60 }, [0.2, 0.4], true).sequence;
+  assert.is(stopped.length, 60);
 });
 
 test.run();
