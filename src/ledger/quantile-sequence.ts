@@ -47,19 +47,25 @@ function quantileSequence(
 /** A quantity of one arm: its values by bucket, and how many there are. */
 type Measured = { histogram: Histogram; total: number };
 
-/** The confidence sequence of the ratio of the quantile at `share`, b / a. Its end is Infinity as long as nothing bounds it. */
+/**
+ * The ratio of the quantile at `share`, b / a, and its confidence sequence, whose end is Infinity as long as nothing bounds it.
+ * The ratio is undefined without values, or if the base's quantile is 0.
+ */
 export function quantileRatio(
   a: Measured,
   b: Measured,
   share: number,
   valueOf: (bucket: number) => number,
   level = 0.05,
-): Interval {
+): Interval & { ratio: number | undefined } {
   const [base, candidate] = [a, b].map(({ histogram, total }) =>
     total === 0 ? { low: 0, high: Infinity } : quantileSequence(histogram, total, share, level / 2, valueOf)
   ) as [Interval, Interval];
   const ratio = (over: number, under: number, unknown: number) => under === 0 ? unknown : over / under;
+  const [before, after] = [a, b].map(({ histogram }) => percentiles(histogram, [share])[0]);
+  const isKnown = before !== undefined && after !== undefined && valueOf(before) > 0;
   return {
+    ratio: isKnown ? valueOf(after) / valueOf(before) : undefined,
     low: base.high === Infinity ? 0 : ratio(candidate.low, base.high, 0),
     high: candidate.high === Infinity ? Infinity : ratio(candidate.high, base.low, Infinity),
   };

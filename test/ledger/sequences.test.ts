@@ -167,11 +167,12 @@ test("the ratio of a percentile has both arms' bounds, and none while few values
   };
   const some = measured(Array.from({ length: 2_000 }, (_, index) => index + 1));
   const twice = measured(Array.from({ length: 2_000 }, (_, index) => 2 * (index + 1)));
-  const { low, high } = quantileRatio(some, twice, 0.95, latencyOf);
+  const { ratio, low, high } = quantileRatio(some, twice, 0.95, latencyOf);
+  assert.is(ratio, 2);
   assert.ok(1.9 < low && low < 2 && 2 < high && high < 2.1, `${low} to ${high}`);
   const none = measured([]), huge = measured([1e12, 0]);
-  assert.equal(quantileRatio(none, some, 0.95, latencyOf), { low: 0, high: Infinity });
-  assert.equal(quantileRatio(some, huge, 0.95, latencyOf), { low: 0, high: Infinity });
+  assert.equal(quantileRatio(none, some, 0.95, latencyOf), { ratio: undefined, low: 0, high: Infinity });
+  assert.equal(quantileRatio(some, huge, 0.95, latencyOf), { ratio: 1e12 / 1900, low: 0, high: Infinity });
 });
 
 test("the plain intervals of one step are those of Newcombe and Welch", () => {
