@@ -1,6 +1,7 @@
 // How the command line shows records, statistics, usage and verification.
 import { monthOf } from "../common/month.ts";
 import type { DeploymentId } from "../common/ids.ts";
+import { conflict } from "../common/errors.ts";
 import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { describeFeedbackCheck } from "../ledger/verify-feedback.ts";
 import { compareStats } from "../management/compare.ts";
@@ -16,6 +17,8 @@ import {
 } from "../management/records.ts";
 import type { Deletion } from "../management/records.ts";
 import { reindex } from "../management/reindex.ts";
+import { listRollouts } from "../management/rollout-operations.ts";
+import { readRolloutStats } from "../management/rollout-stats.ts";
 import { readStats, readWorkspaceStats } from "../management/stats.ts";
 import { percent } from "../management/operation.ts";
 import { prune } from "../management/prune.ts";
@@ -24,12 +27,20 @@ import { verify } from "../management/verify.ts";
 import type { Arguments } from "./arguments.ts";
 import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
-import type { Outcome } from "./command.ts";
+import type { Call, Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
 import { format, oneLine, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText, toRecordRow, toWorkspaceRow } from "./record-text.ts";
+import { rolloutText } from "./rollout-text.ts";
 import { comparisonText, statsText, workspaceStatsText } from "./stats-text.ts";
+
+/** The newest rollout of a deployment. */
+async function findNewest(call: Call, of: Pick<Parameters<typeof listRollouts.run>[1], "id" | "workspaceId">) {
+  const { items: [newest] } = await call(listRollouts, { ...of, limit: 1 });
+  if (newest === undefined) throw conflict(`Deployment ${of.id} has had no rollout`);
+  return newest.id;
+}
 
 /** `support/assistant@production:7` */
 function readSide(text: string): { reference: DeploymentId; version: number | undefined } {
@@ -77,6 +88,16 @@ export const recordPresentations = [
       const sides = { a: a.reference, aVersion: a.version, b: b.reference, bVersion: b.version };
       const data = await call(compareStats, { ...input, ...sides });
       return { data, text: () => stripControls(comparisonText(data, terminal.columns)) };
+    },
+  }),
+  present(readRolloutStats, {
+    explanations: { rollout: "The id of the rollout. Default: the newest one of the deployment" },
+    async run({ args, call, terminal }, input) {
+      const { id, workspaceId } = input;
+      const rollout = args.findText("rollout") as typeof input.rollout | undefined ??
+        await findNewest(call, { id, workspaceId });
+      const data = await call(readRolloutStats, { ...input, rollout });
+      return { data, text: () => stripControls(rolloutText(data, terminal.columns)) };
     },
   }),
   present(readUsage, {

@@ -55,6 +55,7 @@ function readQueryMembers({ input: { schema } }: AnyOperation, request: Request)
 function toValue(struct: object, text: string): string | number | boolean {
   const { type } = schemaOf(struct);
   if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
+  if (type === "number" && /^\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
   return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 }
 

@@ -198,7 +198,7 @@ function moreThan(records: number, suffices: (records: number) => boolean): numb
   while (!suffices(high)) if ((high *= 2) > mostNeeded) return null;
   let low = high / 2;
   while (high - low > high / 1000) {
-    const middle = Math.round((low + high) / 2);
+    const middle = (low + high) / 2;
     if (suffices(middle)) high = middle;
     else low = middle;
   }

@@ -26,6 +26,7 @@ import { rolloutOperations } from "./rollout-operations.ts";
 import { reviewRecordOperations } from "./review-records.ts";
 import { reviewOperations } from "./reviews.ts";
 import { sessionOperations } from "./sessions.ts";
+import { readRolloutStats } from "./rollout-stats.ts";
 import { statsOperations } from "./stats.ts";
 import { tokenOperations } from "./tokens.ts";
 import { usageOperations } from "./usage.ts";
@@ -68,7 +69,14 @@ export const groups = [
   {
     tag: "Records",
     about: "What applications submitted, and statistics of it.",
-    operations: [...recordOperations, listRecordFigures, ...sessionOperations, ...statsOperations, compareStats],
+    operations: [
+      ...recordOperations,
+      listRecordFigures,
+      ...sessionOperations,
+      ...statsOperations,
+      compareStats,
+      readRolloutStats,
+    ],
   },
   {
     tag: "Feedback on records",

@@ -7,6 +7,7 @@ import type {
   PromptId,
   RecordId,
   ReviewId,
+  RolloutId,
   TokenId,
   WorkspaceId,
 } from "../common/ids.ts";
@@ -90,6 +91,7 @@ export const keyId = idOf<KeyId>("API key", "The id of the key");
 export const tokenId = idOf<TokenId>("Token", "The id of the token");
 export const priceId = idOf<PriceId>("Price", "The id of the price");
 export const reviewId = idOf<ReviewId>("Review", "The id of the review");
+export const rolloutId = idOf<RolloutId>("Rollout", "The id of the rollout");
 export const recordId = idOf<RecordId>("Record", "The id of the record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

@@ -250,6 +250,7 @@ test("are the operations that scan the log", () => {
       "prune",
       "readCosts",
       "readFeedbackAgreement",
+      "readRolloutStats",
       "readStats",
       "readUsage",
       "readWorkspaceStats",

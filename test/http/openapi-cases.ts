@@ -664,6 +664,21 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   setRollout: { 200: [(world) => ({ ...thatDeployment(world), body: { version: 1, percent: 0.1, note: "Shorter" } })] },
   stopRollout: { 200: [thatDeployment] },
   listRollouts: { 200: [async (world) => thatDeployment(await rolling(world))] },
+  readRolloutStats: {
+    200: [
+      async (world) => {
+        const { deployId, submit, manage } = world;
+        const { json } = await manage("POST", `/deployments/${deployId}/rollout`, { version: 1, percent: 50 });
+        const { rollout: { id: rollout } } = json as { rollout: { id: string } };
+        for (let nth = 0; nth < 70; nth++) {
+          const { json } = await submit({ ...goodBody, rollout, promptVersion: 1 + nth % 2, latency: nth, cost: 0.5 });
+          const { id } = json as { id: string };
+          await manage("POST", `/diagnoses/${id}/feedback`, { name: "tone", value: nth % 3 === 0 ? "kind" : "curt" });
+        }
+        return { path: { id: deployId, rollout }, query: { difference: "1.5" } };
+      },
+    ],
+  },
   listDeploymentChanges: {
     200: [
       async (world) => thatDeployment(await rolling(world)),

@@ -8,6 +8,7 @@ import { ExportText } from "../../src/management/export.ts";
 import { operations } from "../../src/management/index.ts";
 import { protectedRole, roles } from "../../src/management/operation.ts";
 import type { AnyOperation, Role } from "../../src/management/operation.ts";
+import { insertInto } from "../../src/management/table.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
 import { createTenant, createWorld, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
@@ -93,7 +94,23 @@ async function namedOf(world: World): Promise<Named> {
     Record: recordId,
     Token: tokenId,
     Review: taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/reviews`, { title: "x" })).id,
+    Rollout: await addRollout(world),
   };
+}
+
+/** A rollout that has ended, so that the deployment changes as it does without one. */
+async function addRollout({ database, workspaceId, deployId }: World): Promise<string> {
+  const rollout = {
+    id: newId("ro", noon),
+    workspaceId,
+    deploymentId: deployId,
+    baseVersion: 1,
+    version: 2,
+    share: 100,
+  };
+  const rest = { salt: "x", note: "", startedAt: noon, startedBy: "", endedAt: noon, outcome: "stopped" };
+  await database.write([insertInto("rollouts", { ...rollout, ...rest })]);
+  return rollout.id;
 }
 
 const absent: Named = {
@@ -104,6 +121,7 @@ const absent: Named = {
   Record: `diag_${"0".repeat(26)}`,
   Token: newId("token", noon),
   Review: newId("review", noon),
+  Rollout: newId("ro", noon),
 };
 
 /** The input members that name something by an id. */

@@ -1,0 +1,72 @@
+// What the statistics of a rollout say, in sentences for people. They name no winner: whether more is better, the reader knows.
+import type { ArmDifference } from "../ledger/arm-differences.ts";
+
+type Ratio = { base: number; candidate: number; expected: number; p: number };
+
+const minus = (text: string) => text.replace("-", "−");
+const short = (value: number) => minus(String(Number(value.toPrecision(3))));
+const wholes = (value: number) => Math.round(value).toLocaleString("en-US");
+
+/** The least p-value of a division that is taken for chance. */
+const leastRatio = 0.001;
+
+const isDivided = ({ p }: Ratio): boolean => p >= leastRatio;
+
+/** Whether calls are divided as the share says. */
+export function describeRatio(ratio: Ratio): string {
+  const { base, candidate, expected, p } = ratio;
+  const sessions = base + candidate;
+  if (sessions === 0) return "No session has begun yet";
+  const counts = `${wholes(candidate)} of ${wholes(sessions)} sessions began with the candidate`;
+  const promised = `its share promises about ${wholes(expected)}`;
+  return isDivided(ratio)
+    ? `${counts}; ${promised}`
+    : `${counts}, but ${promised} (p ${
+      p < 1e-6 ? "< 0.000001" : `= ${short(p)}`
+    }). The callers are not divided as the ` +
+      "share says, so the differences may have other causes. See whether one version loses records, or whether a few keys " +
+      "have most of the calls";
+}
+
+/** What a measure is called in a sentence. */
+export function measureName({ measure, name, label }: Pick<ArmDifference, "measure" | "name" | "label">): string {
+  if (measure !== "feedback") return measure;
+  return label === null ? name! : `${name} ${label}`;
+}
+
+/** A difference with its unit: `−1.2 points`, `20 %`. */
+export function amountText(value: number, unit: ArmDifference["unit"]): string {
+  if (unit === "value") return short(value);
+  return `${short(100 * value)} ${unit === "points" ? "points" : "%"}`;
+}
+
+const isShown = ({ sequence }: ArmDifference): boolean => sequence !== null && (sequence.low > 0 || sequence.high < 0);
+
+/** What is known of a difference. */
+export function describeDifference(found: ArmDifference): string {
+  const { unit, difference, sequence, needed } = found;
+  if (difference === null) return "Too few records to compare";
+  if (sequence === null) {
+    return `${amountText(difference, unit)} so far; too few records to say how far chance moved it`;
+  }
+  const range = `${amountText(sequence.low, unit)} to ${amountText(sequence.high, unit)}`;
+  const more = needed === null || needed === 0
+    ? ""
+    : `. About ${wholes(needed)} records more are needed to see the difference asked for`;
+  return isShown(found)
+    ? `${amountText(difference, unit)}, which is more than chance: ${range} at 95 %, however often someone looks`
+    : `No difference that these records can show: ${range} at 95 %${more}`;
+}
+
+const shown = (differences: ArmDifference[]): string =>
+  differences.map((found) => `${measureName(found)} ${amountText(found.difference!, found.unit)}`).join(", ");
+
+/** What the records of a rollout show together. */
+export function summarize(records: number, differences: ArmDifference[], ratio: Ratio): string {
+  if (records === 0) return "No record of this rollout yet";
+  const clear = differences.filter((found) => found.difference !== null && isShown(found));
+  const found = clear.length === 0
+    ? `No difference that these ${wholes(records)} records can show`
+    : `The candidate differs from the base in ${shown(clear)}`;
+  return isDivided(ratio) ? found : `${found}. The callers are not divided as the share says: see the sample ratio`;
+}
