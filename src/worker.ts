@@ -6,6 +6,7 @@ import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
 import { after } from "./management/paced.ts";
+import { checkGuards } from "./management/rollout-checks.ts";
 import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
@@ -55,7 +56,13 @@ export default {
     const { config, settings: { log } } = serviceOf(env);
     const database = openRemote(requireRemote(config.database), "serve");
     const options = { holder: crypto.randomUUID(), interval: 0, isOver: after(scheduledTime) };
-    const run = await runUpkeep({ database, clock: Date.now }, options);
+    const store = { database, clock: Date.now };
+    const guards = await checkGuards(store, options.isOver);
+    if (guards.stopped > 0) {
+      log?.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: guards.stopped });
+    }
+    const run = await runUpkeep(store, options);
+    if (guards.error !== undefined) throw guards.error;
     if ("nextAt" in run) return;
     if (run.error !== undefined) throw run.error;
     log?.info("Removed calls and records past their retention", { calls: run.calls, records: run.records });

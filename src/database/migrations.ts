@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "027-create-rollouts";
+export const latestMigration = "028-guard-rollouts";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -984,6 +984,21 @@ alter table calls add column rollout_id text;
 
 -- Finds the records of a rollout. A call without one has no entry.
 create index calls_by_rollout on calls (rollout_id, prompt_version, position) where rollout_id is not null;
+`,
+  },
+  {
+    name: "028-guard-rollouts",
+    checksum: "3ff8eb612cac7a60ea071be7b1b8552673513789cca56c445daea386721b5075",
+    sql: `-- A guard stops a rollout whose records show that the candidate is worse than a limit.
+
+-- Conditions such as \`failures=+2%,p95=+20%\`, or null without a guard.
+alter table rollouts add column guard text;
+
+-- How certain the records must make it, in percent.
+alter table rollouts add column certain real check (certain >= 50 and certain < 100);
+
+-- When a service last began to check it. Services that share a database take turns.
+alter table rollouts add column checked_at integer;
 `,
   },
 ];

@@ -40,8 +40,8 @@ export type CompareOptions = {
   hasFailures: boolean;
   /** Probability of error of a sequence. */
   level: number;
-  /** The differences whose need of records to tell: of shares, in points, and relative ones. */
-  wanted: { points: number; ratio: number };
+  /** The differences whose need of records to tell, if any: of shares, in points, and relative ones. */
+  wanted?: { points: number; ratio: number } | undefined;
 };
 
 type Figures = Pick<ArmDifference, "unit" | "difference" | "interval" | "sequence" | "needed">;
@@ -136,7 +136,7 @@ function shareOf(
     difference: shareDifference(counted) ?? null,
     interval: shareInterval(counted) ?? null,
     sequence: shareSequence(counted, level) ?? null,
-    needed: neededOfShare(counted, current, level, wanted.points),
+    needed: wanted === undefined ? null : neededOfShare(counted, current, level, wanted.points),
   };
 }
 
@@ -151,7 +151,9 @@ function valueOf(steps: MeanStep[], current: number, { level, wanted }: CompareO
     difference: found.difference,
     interval: meanInterval(found),
     sequence: meanSequence(found, level),
-    needed: neededOfMean(steps, current, level, Math.abs(wanted.ratio * base.total / base.count)),
+    needed: wanted === undefined
+      ? null
+      : neededOfMean(steps, current, level, Math.abs(wanted.ratio * base.total / base.count)),
   };
 }
 
@@ -165,7 +167,7 @@ function ratioOf(steps: MeanStep[], current: number, { level, wanted }: CompareO
     difference: Math.expm1(found.difference),
     interval: toRatio(meanInterval(found)),
     sequence: toRatio(meanSequence(found, level)),
-    needed: neededOfMean(steps, current, level, Math.log1p(wanted.ratio)),
+    needed: wanted === undefined ? null : neededOfMean(steps, current, level, Math.log1p(wanted.ratio)),
   };
 }
 

@@ -7,6 +7,8 @@ import * as v from "./values.ts";
 import { change, commitPlan, planChange, requireForChange } from "./deployment-writes.ts";
 import { DeploymentResult, requireDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
+import { readFeedbackNames } from "./feedback-names.ts";
+import { guardInput, requireUnits } from "./guards.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
@@ -21,20 +23,28 @@ export const setRollout = operation({
   path: "/deployments/{id}/rollout",
   role: "editor",
   guardsProtected: true,
-  command: "deploy rollout REF [--version N] [--percent PERCENT] [--stop]",
+  command: "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain NUMBER] [--stop]",
   input: {
     ...change,
     version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),
     percent: described(percent, "The share of the callers that gets it, in percent, in steps of 0.1"),
+    ...guardInput,
   },
   output: DeploymentResult,
   refusals: ["not_found", "conflict", "outdated"],
-  async run(management, { version, percent, note = "", actor = management.caller.actor, ...input }) {
+  async run(
+    management,
+    { version, percent, guard: given, certain: atLeast, note = "", actor = management.caller.actor, ...input },
+  ) {
     const before = await requireForChange(management, input);
     const { id, reference, currentVersion, rollout } = before;
     if (before.archivedAt !== null) throw archived("Deployment", reference);
     if (!before.isActive) throw conflict(`Deployment ${reference} is inactive. Activate it before you start a rollout`);
-    if (rollout !== null) return await changeShare(management, before, { ...rollout, percent }, version);
+    if (given !== undefined) requireUnits(given, await readFeedbackNames(management, before.workspaceId));
+    const guard = given ?? rollout?.guard ?? null, certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
+    if (rollout !== null) {
+      return await changeShare(management, before, { ...rollout, percent, guard, certain }, version);
+    }
     if (version === undefined) {
       throw conflict(`Deployment ${reference} has no rollout in progress. To start one, set version`);
     }
@@ -43,12 +53,12 @@ export const setRollout = operation({
     }
     await requireVersion(management, before.promptId, version);
     const startedAt = management.clock();
-    const started = { id: newId("ro", startedAt), version, percent, startedAt };
+    const started = { id: newId("ro", startedAt), version, percent, startedAt, guard, certain };
     const masked = (text: string) => withoutSecrets(text.toWellFormed(), management.secrets);
     const insertion = insertInto("rollouts", {
       ...{ id: started.id, workspaceId: before.workspaceId, deploymentId: id, baseVersion: currentVersion, version },
       ...{ share: Math.round(10 * percent), salt: crypto.randomUUID(), startedAt },
-      ...{ startedBy: masked(actor), note: masked(note) },
+      ...{ startedBy: masked(actor), note: masked(note), guard, certain },
     });
     return await commitPlan(management, planChange(before, "rollout_started", { rollout: started }, {}, startedAt), [
       insertion,
@@ -62,15 +72,16 @@ async function changeShare(
   rollout: NonNullable<Deployment["rollout"]>,
   version = rollout.version,
 ): Promise<DeploymentResult> {
-  const { id, percent } = rollout;
+  const { id, percent, guard, certain } = rollout;
   if (version !== rollout.version) {
     throw conflict(
       `Deployment ${before.reference} has a rollout of version ${rollout.version} in progress. ` +
         `Promote that version or stop its rollout before you start another`,
     );
   }
-  if (percent === before.rollout?.percent) return { ...before, changed: false };
-  const update = updateOf("rollouts", id, { share: Math.round(10 * percent) });
+  const { percent: share, guard: known, certain: level } = before.rollout!;
+  if (percent === share && guard === known && certain === level) return { ...before, changed: false };
+  const update = updateOf("rollouts", id, { share: Math.round(10 * percent), guard, certain });
   return await commitPlan(management, planChange(before, "rollout_changed", { rollout }, {}, management.clock()), [
     update,
   ]);

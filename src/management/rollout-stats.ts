@@ -160,7 +160,7 @@ export async function measureRollout(
   store: Store,
   scope: Scope,
   rollout: Rollout,
-  { level = 0.05, wanted }: Partial<Pick<CompareOptions, "level">> & Pick<CompareOptions, "wanted">,
+  { level = 0.05, wanted }: Partial<Pick<CompareOptions, "level" | "wanted">>,
   report?: (share: number) => void,
 ): Promise<{ steps: CountedStep[]; differences: ArmDifference[] }> {
   const { filter, ...how } = await toCount(store, scope, {});

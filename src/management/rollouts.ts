@@ -5,6 +5,7 @@ import type { Statement } from "../database/database.ts";
 import { described, exactly, named, nullable, oneOf, predicate } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { guardMembers } from "./guards.ts";
 import { tableOf, updateOf } from "./table.ts";
 
 /** A percentage in whole tenths. */
@@ -25,13 +26,15 @@ const activeRollout = exactly({
   version: candidate,
   percent: share,
   startedAt: v.timestamp,
+  ...guardMembers,
 });
 export type ActiveRollout = Infer<typeof activeRollout>;
 
 /** A member of a deployment, and its column in a query of deployments (d). */
 export const rolloutOfDeployment = described(nullable(activeRollout), "The rollout in progress, or null");
 export const rolloutColumn = `(
-    select json_object('id', r.id, 'version', r.version, 'percent', r.share / 10.0, 'startedAt', r.started_at)
+    select json_object('id', r.id, 'version', r.version, 'percent', r.share / 10.0, 'startedAt', r.started_at,
+      'guard', r.guard, 'certain', r.certain)
     from rollouts r where r.deployment_id = d.id and r.ended_at is null
   ) as rollout`;
 
@@ -52,6 +55,7 @@ export const Rollout = named(
     ),
     salt: described(v.text, "What callers are chosen with. It stays the same while the share changes"),
     note: described(v.text, "The reason that was given for its start. It may be empty"),
+    ...guardMembers,
     startedAt: v.timestamp,
     startedBy: described(v.text, "Who started it. It may be empty"),
     endedAt: described(v.moment, "When it ended, in Unix milliseconds. Null while it is in progress"),
@@ -65,7 +69,7 @@ export type Rollout = Infer<typeof Rollout>;
 
 export const rolloutTable = tableOf(
   Rollout,
-  `select id, workspace_id, deployment_id, deployment_id as deploy_id, base_version, version, share / 10.0 as percent, salt, note,
+  `select id, workspace_id, deployment_id, deployment_id as deploy_id, base_version, version, share / 10.0 as percent, salt, note, guard, certain,
     started_at, started_by, ended_at, outcome from rollouts`,
 );
 

@@ -1,14 +1,17 @@
-// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database.
+// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database. Guards
+// of rollouts are checked each minute.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
+import { checkGuards, checkInterval } from "../management/rollout-checks.ts";
 import { runUpkeep } from "../management/upkeep.ts";
 
 const interval = 3_600_000; // ms
 const firstDelay = 10_000; // ms, because the start itself is busy
+const restAfterChecks = 20; // times as long as they took, so that long ones take little of the time
 const maxJitter = 30_000; // ms, so that services that started together do not run at once
 
 type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
@@ -28,12 +31,27 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, delay = fi
     () => totals.lastRunAt / 1000,
   );
   let isStopped = false;
-  let timer = schedule(delay);
+  let timer = schedule(runOnce, delay), guardTimer = schedule(checkOnce, Math.min(delay, checkInterval));
 
-  function schedule(ms: number) {
-    const timer = setTimeout(() => void runOnce(), ms + Math.random() * Math.min(maxJitter, ms));
+  function schedule(run: () => Promise<void>, ms: number) {
+    const timer = setTimeout(() => void run(), ms + Math.random() * Math.min(maxJitter, ms));
     timer.unref();
     return timer;
+  }
+
+  async function checkOnce(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const { stopped, error } = await checkGuards(store, () => isStopped);
+      if (stopped > 0) {
+        log.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: stopped });
+      }
+      if (error !== undefined) fail(error, "The check of a rollout's guard failed; it runs again");
+    } catch (error) {
+      fail(error, "The check of the guards of rollouts failed; it runs again");
+    }
+    const rest = restAfterChecks * (performance.now() - startedAt);
+    if (!isStopped) guardTimer = schedule(checkOnce, Math.max(checkInterval, rest));
   }
 
   async function runOnce(): Promise<void> {
@@ -58,19 +76,20 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, delay = fi
     } catch (error) {
       fail(error);
     }
-    if (!isStopped) timer = schedule(next);
+    if (!isStopped) timer = schedule(runOnce, next);
   }
 
-  function fail(error: unknown): void {
+  function fail(error: unknown, message = "Background upkeep failed; it runs again in an hour"): void {
     if (isStopped) return; // the database may be closed already
     totals.failures++;
-    log.error("Background upkeep failed; it runs again in an hour", { cause: describeError(error) });
+    log.error(message, { cause: describeError(error) });
   }
 
   return {
     stop() {
       isStopped = true;
       clearTimeout(timer);
+      clearTimeout(guardTimer);
     },
   };
 }

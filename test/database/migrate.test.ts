@@ -73,6 +73,7 @@ const landed = {
   "025-create-reviews": "587c5d238b64ed8ba40f256f6131f04551315d0fedebacccbc6ba60ee2a28445",
   "026-name-mcp": "c58a8b217faae58febfcae74a8bd54dffc2026807f9380ce2a130b2c1192962b",
   "027-create-rollouts": "f1b3e146d1997451df486ed5851e73021fffcd74a6685722338c3d62be8da435",
+  "028-guard-rollouts": "3ff8eb612cac7a60ea071be7b1b8552673513789cca56c445daea386721b5075",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -1,0 +1,92 @@
+// The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
+import { invalid } from "../common/errors.ts";
+import type { ArmDifference } from "../ledger/arm-differences.ts";
+import { feedbackNamePattern } from "../schema/feedback.ts";
+import { described, nullable, optional, predicate } from "../schema/struct.ts";
+import type { FeedbackKind } from "../schema/feedback.ts";
+import { amountText, measureName } from "./rollout-sentences.ts";
+
+const measures = ["failures", "latency", "p95", "tokens", "cost"];
+const condition = String.raw`(?:feedback\.)?${feedbackNamePattern}=[+-]\d{1,9}(?:\.\d{1,6})?%?`;
+const pattern = `^${condition}(,${condition})*$`;
+const maxConditions = 10;
+
+const conditions = predicate<string>(
+  `up to ${maxConditions} limits, as in failures=+2%,p95=+20%,thumb=-5%`,
+  (value) =>
+    typeof value === "string" && value.length <= 1000 && new RegExp(pattern).test(value) &&
+    value.split(",").length <= maxConditions,
+  { type: "string", maxLength: 1000, pattern },
+);
+const certain = predicate<number>(
+  "a number from 50 to 99.99",
+  (value) => typeof value === "number" && value >= 50 && value <= 99.99,
+  { type: "number", minimum: 50, maximum: 99.99 },
+);
+
+/** Input members of an operation that sets a guard. */
+export const guardInput = {
+  guard: optional(described(
+    conditions,
+    "What stops the rollout by itself: that the candidate is beyond one of these limits. For failures and boolean " +
+      "feedback in points, for latency, p95, tokens and cost in percent of the base, for numeric feedback without %. " +
+      "Default: the guard that it has, or none",
+  )),
+  certain: optional(described(
+    certain,
+    "How certain the records must make that, in percent, for all limits and all checks together",
+    { default: 99 },
+  )),
+};
+
+/** The same of a rollout. */
+export const guardMembers = {
+  guard: described(nullable(conditions), "What stops it by itself, or null without a guard"),
+  certain: described(nullable(certain), "How certain the records must make that, in percent"),
+};
+
+type Limit = { name: string; isFeedback: boolean; sign: 1 | -1; limit: number; isPercent: boolean; text: string };
+
+const readLimits = (guard: string): Limit[] =>
+  guard.split(",").map((text) => {
+    const [, prefix, name, sign, digits, percent] = /^(feedback\.)?([^=]+)=([+-])([^%]+)(%?)$/.exec(text)!;
+    const isFeedback = prefix !== undefined || !measures.includes(name!);
+    const isPercent = percent === "%", amount = Number(`${sign}${digits}`);
+    return {
+      name: name!,
+      isFeedback,
+      sign: sign === "+" ? 1 : -1,
+      limit: isPercent ? amount / 100 : amount,
+      isPercent,
+      text,
+    };
+  });
+
+/** Throws if a limit has not the unit that its measure has. `names` has the kinds of the feedback that is known. */
+export function requireUnits(guard: string, names: { name: string; kind: FeedbackKind }[]): void {
+  for (const { name, isFeedback, isPercent, text } of readLimits(guard)) {
+    const kind = isFeedback ? names.find((each) => each.name === name)?.kind : undefined;
+    if (kind === "label") throw invalid(`A guard takes no labels, and ${name} has them: remove ${text}`);
+    if (isPercent ? kind === "number" : !isFeedback || kind === "boolean") {
+      throw invalid(`The limit ${text} must be ${isPercent ? "without" : "in"} %`);
+    }
+  }
+}
+
+/** The probability of error of each sequence. */
+export const levelOf = (guard: string, certain: number): number => (1 - certain / 100) / readLimits(guard).length;
+
+/** What the records show to be beyond a limit, in words. Undefined if nothing is. */
+export function findCrossed(guard: string, differences: ArmDifference[]): string | undefined {
+  for (const { name, isFeedback, sign, limit, isPercent, text } of readLimits(guard)) {
+    const found = differences.find(({ measure, name: own, label }) =>
+      label === null && (isFeedback ? own === name : measure === name)
+    );
+    if (found?.sequence == null || found.difference === null || isPercent === (found.unit === "value")) continue;
+    const { low, high } = found.sequence;
+    if (sign > 0 ? low <= limit : high >= limit) continue;
+    const [from, to] = [low, high].map((end) => amountText(end, found.unit));
+    return `${measureName(found)} ${amountText(found.difference, found.unit)} (${from} to ${to}), beyond ${text}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,89 @@
+// Checks the guards of the rollouts in progress, and stops those whose candidate is beyond a limit. It starts and raises none.
+import type { Statement } from "../database/database.ts";
+import { tallyOf } from "../ledger/arms.ts";
+import { commitPlan, planChange } from "./deployment-writes.ts";
+import { requireDeployment } from "./deployments.ts";
+import { findCrossed, levelOf } from "./guards.ts";
+import { operation, perform } from "./operation.ts";
+import type { Session, Store } from "./operation.ts";
+import { scopeOfDeployment } from "./record-filter.ts";
+import { measureRollout } from "./rollout-stats.ts";
+import { endRollout, Rollout, rolloutTable } from "./rollouts.ts";
+import { exactly } from "../schema/struct.ts";
+import * as v from "./values.ts";
+
+/** What a check has done. `error` is what failed, if anything did. */
+export type GuardRun = { checked: number; stopped: number; error?: unknown };
+
+export const checkInterval = 60_000; // ms. A rollout is checked once in that time, however many services there are
+
+/** The rollouts with a guard that are due. */
+const isDue = `ended_at is null and guard is not null and (checked_at is null or checked_at <= :now - ${checkInterval}
+  or checked_at > :now + ${checkInterval})`;
+
+const claim = (id: string, now: number): Statement => ({
+  sql: `update rollouts set checked_at = :now where id = :id and ${isDue} returning id`,
+  args: { id, now },
+});
+
+/** Ends a rollout for its guard, unless it has ended. The numbers are in the note. */
+const stopByGuard = operation({
+  id: "stopByGuard",
+  summary: "Stop a rollout for its guard",
+  method: "POST",
+  path: "/deployments/{id}/rollout/guard",
+  role: "editor",
+  input: { id: v.deploymentReference, rollout: v.rolloutId, note: v.note },
+  output: exactly({ changed: v.isTrue }),
+  refusals: [],
+  async run(management, { id, rollout }) {
+    const before = await requireDeployment(management, id);
+    if (before.rollout?.id !== rollout) return { changed: false };
+    const now = management.clock();
+    const plan = planChange(before, "rollout_stopped", { rollout: null }, {}, now);
+    await commitPlan(management, plan, [endRollout(rollout, "guard", now)]);
+    return { changed: true };
+  },
+});
+
+/** Checks the rollouts with a guard that no service has checked in the last minute. */
+export async function checkGuards(store: Store, isOver: () => boolean = () => false): Promise<GuardRun> {
+  const { database, clock } = store;
+  const run: GuardRun = { checked: 0, stopped: 0 };
+  const due = await database.read({
+    sql: `select id from rollouts where ${isDue} order by id`,
+    args: { now: clock() },
+  });
+  for (const { id } of due) {
+    if (isOver()) return run;
+    const [claimed] = await database.write([claim(String(id), clock())]);
+    if (claimed!.length === 0) continue;
+    try {
+      const rollout = await rolloutTable.find(database, String(id) as Rollout["id"]);
+      if (rollout === undefined) continue;
+      run.checked++;
+      if (await checkOne(store, rollout)) run.stopped++;
+    } catch (error) {
+      // One that fails does not keep the others from being checked.
+      run.error ??= error;
+    }
+  }
+  return run;
+}
+
+/** Stops a rollout if its candidate is beyond a limit. Returns whether it did. */
+async function checkOne(store: Store, rollout: Rollout): Promise<boolean> {
+  const { id, deployId, version, percent, guard, certain } = rollout;
+  if (guard === null || certain === null) return false;
+  const scope = await scopeOfDeployment(store, deployId);
+  const level = levelOf(guard, certain);
+  const { steps, differences } = await measureRollout(store, scope, rollout, { level });
+  const crossed = findCrossed(guard, differences);
+  if (crossed === undefined) return false;
+  const [base, candidate] = (["base", "candidate"] as const).map((arm) => tallyOf(steps, arm).sums.records);
+  const note =
+    `The guard stopped version ${version} at ${percent} %: ${crossed}. At ${certain} % certainty, of ${base} ` +
+    `records of the base and ${candidate} of the candidate`;
+  const session: Session = { ...store, caller: { source: "embedded", actor: "guard", role: "owner" } };
+  return (await perform(stopByGuard, session, { value: { id: deployId, rollout: id, note } })).changed;
+}

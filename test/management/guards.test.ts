@@ -1,0 +1,136 @@
+// Guards of rollouts: they stop a candidate that is beyond a limit, once, and nothing else.
+import * as assert from "uvu/assert";
+import { checkGuards } from "../../src/management/rollout-checks.ts";
+import { verifyBalanced } from "../balanced.ts";
+import { createWorld, goodBody } from "../helpers.ts";
+import type { World } from "../helpers.ts";
+import { suite } from "../suite.ts";
+import { publish, refused, taken } from "./management.ts";
+
+const test = suite("guards of rollouts");
+
+type Rollout = { id: string; guard: string | null; certain: number | null; percent: number; outcome: string | null };
+
+async function createCandidate(): Promise<World> {
+  const world = await createWorld({ monthlyLimit: 1e6 });
+  taken(await publish(world, { name: "greeting", title: "Warmer", messages: [{ role: "user", content: "x" }] }), 201);
+  return world;
+}
+
+const send = (world: World, body: object) => world.manage("POST", `/deployments/${world.deployId}/rollout`, body);
+const roll = async (world: World, body: object) =>
+  taken<{ rollout: Rollout }>(await send(world, { version: 2, percent: 50, ...body })).rollout;
+const listed = async ({ manage, deployId }: World) =>
+  taken<{ items: Rollout[] }>(await manage("GET", `/deployments/${deployId}/rollouts`)).items;
+const historyOf = async ({ manage, deployId }: World) =>
+  taken<{ items: { action: string; actor: string; note: string }[] }>(
+    await manage("GET", `/deployments/${deployId}/history`),
+  ).items;
+
+const revisionOf = async ({ send, deployId }: World) =>
+  taken<{ deployments: Record<string, { revision: number }> }>(await send("/v1/revisions")).deployments[deployId]!
+    .revision;
+
+/** Submits records of both arms, of which so many fail, with latencies around some ms. */
+async function submit(
+  world: World,
+  rollout: string,
+  arms: [records: number, failed: number, latency: number, thumbs?: number][],
+) {
+  for (const [arm, [records, failed, latency, thumbs]] of arms.entries()) {
+    const answers = await Promise.all(Array.from({ length: records }, (_, nth) =>
+      world.submit({
+        ...{ ...goodBody, rollout, promptVersion: arm + 1, status: nth < failed ? 0 : 1 },
+        ...{ latency: latency + nth % 100, sessionId: `${arm} ${nth}` },
+      })));
+    const ids = answers.map((answer) => taken<{ id: string }>(answer, 201).id);
+    if (thumbs === undefined) continue;
+    const feedback = ids.map((record, nth) => ({ record, name: "thumb", value: nth < thumbs }));
+    taken(await world.manage("POST", `/workspaces/${world.workspaceId}/feedback`, { feedback }));
+  }
+}
+
+test("a candidate that is beyond a limit is stopped once, with the numbers in the audit log", async () => {
+  const world = await createCandidate();
+  const { id, certain } = await roll(world, { guard: "failures=+2%,p95=+20%" });
+  assert.is(certain, 99);
+  await submit(world, id, [[300, 15, 800], [300, 90, 800]]);
+  const before = await revisionOf(world);
+  const runs = await Promise.all([1, 2, 3].map(() => checkGuards(world.admin)));
+  assert.equal(runs.reduce((sum, { checked, stopped }) => [sum[0]! + checked, sum[1]! + stopped], [0, 0]), [1, 1]);
+  const [rollout] = await listed(world);
+  assert.equal([rollout!.outcome, rollout!.percent, rollout!.guard], ["guard", 50, "failures=+2%,p95=+20%"]);
+  const [last] = await historyOf(world);
+  assert.equal([last!.action, last!.actor], ["rollout_stopped", "guard"]);
+  assert.match(
+    last!.note,
+    /^The guard stopped version 2 at 50 %: failures 25 points \([\d.]+ points to [\d.]+ points\), beyond failures=\+2%\. At 99 % certainty, of 300 records of the base and 300 of the candidate$/,
+  );
+  assert.is(await revisionOf(world), before + 1);
+  world.now += 61_000;
+  assert.equal(await checkGuards(world.admin), { checked: 0, stopped: 0 });
+  await verifyBalanced(world.admin);
+});
+
+test("percentiles and feedback are guarded too, each by its unit", async () => {
+  for (
+    const [guard, base, candidate, words] of [
+      ["failures=+50%,p95=+20%", [600, 0, 800], [600, 0, 1600], "p95 "],
+      ["thumb=-5%", [400, 0, 8, 320], [400, 0, 8, 200], "thumb −30 points "],
+    ] as const
+  ) {
+    const world = await createCandidate();
+    const { id } = await roll(world, { guard });
+    await submit(world, id, [[...base], [...candidate]] as never);
+    assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 1 });
+    assert.ok((await historyOf(world))[0]!.note.includes(`: ${words}`), (await historyOf(world))[0]!.note);
+  }
+});
+
+test("what is not certain, or better, goes on, and is checked once a minute", async () => {
+  const world = await createCandidate();
+  const { id } = await roll(world, { guard: "failures=+2%", certain: 99 });
+  await submit(world, id, [[200, 60, 800], [200, 20, 800]]);
+  assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 0 });
+  assert.equal(await checkGuards(world.admin), { checked: 0, stopped: 0 });
+  world.now += 61_000;
+  assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 0 });
+  const [{ percent, outcome }] = await listed(world) as [Rollout];
+  assert.equal([percent, outcome], [50, null]);
+});
+
+test("a guard stays while the share changes, and can be replaced", async () => {
+  const world = await createCandidate();
+  await roll(world, { percent: 1, guard: "failures=+2%", certain: 95 });
+  assert.equal(await roll(world, { percent: 5 }).then(({ guard, certain }) => [guard, certain]), ["failures=+2%", 95]);
+  const { guard, certain } = await roll(world, { percent: 5, guard: "latency=+10%" });
+  assert.equal([guard, certain], ["latency=+10%", 95]);
+  assert.is(taken<{ changed: boolean }>(await send(world, { percent: 5, guard: "latency=+10%" })).changed, false);
+});
+
+test("limits that cannot be are refused with a sentence", async () => {
+  const world = await createCandidate();
+  const { workspaceId } = world;
+  for (const [name, kind] of [["thumb", "boolean"], ["score", "number"], ["tone", "label"]]) {
+    taken(await world.manage("POST", `/workspaces/${workspaceId}/feedback-names`, { name, kind }));
+  }
+  const refusals: [guard: string, error: string][] = [
+    ["failures", "Field guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%"],
+    ["failures=2%", "Field guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%"],
+    ["p95=+20", "The limit p95=+20 must be in %"],
+    ["thumb=-5", "The limit thumb=-5 must be in %"],
+    ["score=-5%", "The limit score=-5% must be without %"],
+    ["tone=+5%", "A guard takes no labels, and tone has them: remove tone=+5%"],
+  ];
+  for (const [guard, error] of refusals) {
+    refused(await send(world, { version: 2, percent: 5, guard }), 400, error);
+  }
+  refused(
+    await send(world, { version: 2, percent: 5, guard: "p95=+1%", certain: 100 }),
+    400,
+    "Field certain must be a number from 50 to 99.99",
+  );
+  assert.equal(await listed(world), []);
+});
+
+test.run();
