@@ -10,8 +10,8 @@ const { Worker } = threads;
 class BundledWorker extends Worker {
   constructor(entry: string | URL, options: threads.WorkerOptions = {}) {
     const isReader = options.eval === true && String(entry).includes("/src/database/promptledger-reader.ts");
-    if (isReader) super(pathToFileURL(bundleReader()), { ...options, eval: false, execArgv: [] });
-    else super(entry, options);
+    const bundled = { ...options, eval: false, execArgv: [] };
+    super(isReader ? pathToFileURL(bundleReader()) : entry, isReader ? bundled : options);
   }
 }
 

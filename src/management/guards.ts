@@ -82,7 +82,7 @@ export function findCrossed(guard: string, differences: ArmDifference[]): string
     const found = differences.find(({ measure, name: own, label }) =>
       label === null && (isFeedback ? own === name : measure === name)
     );
-    if (found?.sequence == null || found.difference === null || isPercent === (found.unit === "value")) continue;
+    if (!found?.sequence || found.difference === null || isPercent === (found.unit === "value")) continue;
     const { low, high } = found.sequence;
     if (sign > 0 ? low <= limit : high >= limit) continue;
     const [from, to] = [low, high].map((end) => amountText(end, found.unit));

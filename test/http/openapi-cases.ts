@@ -80,16 +80,6 @@ async function endedRollout({ database, workspaceId, deployId }: World): Promise
   return { rollout: "ro_1", promptVersion: 1 };
 }
 
-/** A rollout that ended, and its live version, as a record has them. */
-async function endedRollout({ database, workspaceId, deployId }: World): Promise<object> {
-  const of = [workspaceId, deployId];
-  await database.write([{
-    sql: `insert into rollouts values ('ro_1', ?, ?, 1, 2, 500, 'salt', '', 0, '', 1, 'stopped')`,
-    args: of,
-  }]);
-  return { rollout: "ro_1", promptVersion: 1 };
-}
-
 export type Opened = Awaited<ReturnType<typeof openWorld>>;
 export type Ask = (world: Opened) => Sent | Promise<Sent>;
 
