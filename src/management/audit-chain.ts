@@ -179,3 +179,12 @@ export const toEntry = (row: Row): StoredEntry => ({
   note: text(row, "note"),
   requestId: textOrNull(row, "request_id"),
 });
+
+/** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
+export function readMembers(json: string | null): [string, unknown][] {
+  try {
+    return Object.entries(JSON.parse(json ?? "{}"));
+  } catch {
+    return [];
+  }
+}

@@ -5,7 +5,7 @@ import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { apiKeyTable } from "./api-keys.ts";
-import { findLogStart, toEntry } from "./audit-chain.ts";
+import { findLogStart, readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
 import { compareNames } from "./feedback-name-rows.ts";
@@ -195,15 +195,6 @@ async function readHistories(
     isLast = rows.length < pageEntries;
   }
   return histories;
-}
-
-/** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
-function readMembers(json: string | null): [string, unknown][] {
-  try {
-    return Object.entries(JSON.parse(json ?? "{}"));
-  } catch {
-    return [];
-  }
 }
 
 /** Adds an entry to a history. Returns the members that the entry found otherwise than the history has them. */

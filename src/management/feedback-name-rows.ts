@@ -3,7 +3,7 @@ import { groupBy } from "../common/group-by.ts";
 import { isMaskOf } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
-import { toEntry } from "./audit-chain.ts";
+import { readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { toRule } from "./feedback-names.ts";
 
@@ -66,24 +66,16 @@ async function readHistories(
       const { before, after, ...entry } = toEntry(row), own = all.get(text(row, "target_id"))!;
       ({ position } = entry);
       id = text(row, "target_id");
-      const now = membersOf(after), name = String(now.name);
+      const now = readMembers(after), name = String(new Map(now).get("name"));
       const { state } = own.get(name) ?? { state: new Map(ofUse) };
-      const found = Object.entries(membersOf(before))
-        .filter(([member, value]) => state.has(member) && state.get(member) !== JSON.stringify(value));
+      const found = readMembers(before).filter(([member, value]) =>
+        state.has(member) && state.get(member) !== JSON.stringify(value)
+      );
       if (found.length > 0) add("found", id, name, position, found.map(([member]) => member));
-      for (const [member, value] of Object.entries(now)) state.set(member, JSON.stringify(value));
+      for (const [member, value] of now) state.set(member, JSON.stringify(value));
       own.set(name, { state, position });
     }
     isLast = rows.length < pageEntries;
   }
   return all;
-}
-
-/** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
-function membersOf(json: string | null): Record<string, unknown> {
-  try {
-    return JSON.parse(json ?? "{}");
-  } catch {
-    return {};
-  }
 }
