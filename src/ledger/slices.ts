@@ -105,7 +105,7 @@ export async function readSlice(
       select position, created_at from commits
       where position >= coalesce((select max(position) from commits where position <= :first), 0) and position < :end
       order by position
-    )
+    )${feedback.tables}
     select * from (
       select group_concat(position) as positions, group_concat(created_at) as times from time
     )${reads.keys ? ` cross join (${keysOfCalls})` : ""}${feedback.sql} cross join (
