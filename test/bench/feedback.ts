@@ -12,7 +12,7 @@ import { fillHistory, makeHistory } from "./fill.ts";
 import { callOf, load, methods, postBody, warmUp } from "./load.ts";
 import { ask } from "./manage.ts";
 import type { Options } from "./options.ts";
-import { createTenants, say, withFreshService, withService, withStore } from "./stage.ts";
+import { cpuTime, createTenants, say, withFreshService, withService, withStore } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -166,10 +166,13 @@ const measureGiving = (runtime: Runtime, options: Options): Promise<Row> =>
     const ids = await submitRecords(place);
     await giveMany(place, ids, Infinity);
     const other = await submitRecords(place);
+    const { pid } = place.stage, before = await cpuTime(pid);
     const many = await giveMany(place, other, options.seconds);
+    const cpu = await cpuTime(pid) - before;
     const each = await giveEach(place, await submitRecords(place), options);
     return {
-      ...{ runtime, [`in batches of ${piecesInBatch}`]: many.perSecond, "PUTs": each.perSecond },
+      ...{ runtime, [`in batches of ${piecesInBatch}`]: many.perSecond },
+      ...{ "CPU ms per 1,000 of them": round(cpu / many.stored, 1), "PUTs": each.perSecond },
       failed: many.failed + each.failed,
     };
   });

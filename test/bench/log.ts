@@ -1,11 +1,10 @@
 // `log`: the cost of the log line of each request. Loads two services alternately, one with the default log and one with a
 // silent log, because the speed of a machine varies over time.
-import { readFile } from "node:fs/promises";
 import type { Runtime } from "../runtimes.ts";
 import { callOf, load } from "./load.ts";
 import type { Call, Method } from "./load.ts";
 import type { Options, StoreKind } from "./options.ts";
-import { createTenants, rowsOf, withFreshService } from "./stage.ts";
+import { cpuTime, createTenants, rowsOf, withFreshService } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { ratio, round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -53,13 +52,6 @@ async function loadOnce({ url, pid }: Stage, calls: Call[], options: Options): P
   const before = await cpuTime(pid);
   const { perSecond, requests } = await load(url, calls, options);
   return { perSecond, cpu: (await cpuTime(pid) - before) / requests };
-}
-
-/** The processor time of a process in µs, to the nearest 10,000. Linux only. */
-async function cpuTime(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
