@@ -1,6 +1,6 @@
 // A service in somebody else's process: when it opens its database, how it is closed, and what it does when the file is not
 // there, not its own, or no longer the one it opened.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { appendFile, copyFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";

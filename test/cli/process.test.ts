@@ -1,5 +1,5 @@
 // The command line as a separate process, on the runtime that runs the tests.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { suite } from "../suite.ts";

@@ -116,7 +116,7 @@ async function rate({ origin, workspaceId, deployId, service }: Awaited<ReturnTy
 }
 
 /** Pages that have between them what the others have too: forms, tables, charts, long texts and drawings. */
-const telling = ["overview", "prompt", "edit", "compare", "stats", "record", "review-record", "usage", "keys"];
+const telling = ["overview", "edit", "compare", "stats", "record", "review-record"];
 
 /** What axe finds in both colour schemes. */
 async function findInBothSchemes(page: Page): Promise<string[]> {

@@ -269,7 +269,7 @@ for (const protocol of ["file", "http"] as const) {
 
   test("a request without the ledger fails as a whole, whichever statement fails", async () => {
     const once = failingOnce(() => new Error(secret));
-    for (const ask of others) {
+    for (const ask of isFull ? others : others.slice(1, 4)) {
       for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
         for (const at of ["after", ...upTo(stage.seen.statements).filter(isMet)] as const) {
           assert.ok(await meet(stage, ask, once(at, operation), "refused"));

@@ -1,5 +1,5 @@
 // MCP on standard streams: lines of messages, and the command that serves them.
-// Runs on every runtime.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startCommand, startService, until } from "../conformance/processes.ts";

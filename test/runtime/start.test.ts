@@ -1,13 +1,13 @@
 // Starting, invalid settings, and stopping, on the runtime that runs the tests.
 // Runs on every runtime.
 import { createServer as createHttpServer } from "node:http";
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
-import { createFolder, runFile, startFile, startProgram, startService, until } from "../conformance/processes.ts";
+import { createFolder, runFile, startProgram, startService, until } from "../conformance/processes.ts";
 import type { Running } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { holdRequest, holdSubmit, untilDraining } from "../conformance/held.ts";
@@ -307,37 +307,6 @@ test("exits 1 if the port is taken, and says so", async () => {
   assert.equal([code, said], [1, error]);
   // The demo makes no history first.
   assert.equal([demo.code, demo.said], [1, error]);
-});
-
-test("Ctrl-C while the demo makes its history removes its folder", async () => {
-  const own = `${folder.path}/interrupted`;
-  await mkdir(own);
-  const settings = { PORT: "0", TMPDIR: own };
-  const program = "test/runtime/endless-demo.ts";
-  const demo = await startFile(currentRuntime, program, settings, /(Making a history of three weeks …)/);
-  assert.is((await readdir(own)).length, 1);
-  assert.is(await demo.stop("SIGINT"), 130);
-  assert.equal(await readdir(own), []);
-});
-
-test("a demo removes the folders of demos that were killed, and none of a demo that runs", async () => {
-  const own = `${folder.path}/killed`;
-  await mkdir(own);
-  const settings = { PORT: "0", TMPDIR: own };
-  const start = async () => {
-    const before = await readdir(own);
-    const demo = await startFile(currentRuntime, "test/runtime/endless-demo.ts", settings, /(Making a history)/);
-    const name = (await readdir(own)).find((each) => !before.includes(each))!;
-    return { ...demo, name };
-  };
-  const killed = await start();
-  await killed.stop("SIGKILL");
-  // A folder that is new may be that of a demo that has not claimed it yet.
-  await utimes(`${own}/${killed.name}`, 0, 0);
-  await mkdir(`${own}/promptledger-demo-of-somebody`);
-  const first = await start(), second = await start();
-  assert.equal((await readdir(own)).sort(), [first.name, second.name, "promptledger-demo-of-somebody"].sort());
-  await Promise.all([first.stop("SIGINT"), second.stop("SIGINT")]);
 });
 
 starts.run();
