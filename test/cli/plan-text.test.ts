@@ -39,4 +39,26 @@ test("a hostile note or text controls no terminal, makes no line of its own, and
   }
 });
 
+test("a promotion says which rollout it ends or completes", async () => {
+  const author = { actor: "", source: "console", note: "", createdAt: 1, isFromFiles: true };
+  const newest = { version: 8, content: contentOf("x"), ...author };
+  const planOf = async (candidate: number) => {
+    const rollout = { version: candidate };
+    const state = { currentVersion: 7, revision: 3, isProtected: false, isArchived: false, rollout };
+    const prompt: LedgerPrompt = {
+      ...{ name: "chat", newest, isArchived: false },
+      deployments: [{ name: "production", ...state, findPromotion: () => Promise.resolve(author) }],
+      findVersion: () => Promise.resolve(newest),
+    };
+    const file = { path: "chat.md", source: "", name: "chat", ownName: undefined, was: undefined, isWritten: true };
+    const manifest = { deploy: new Map([["production", "latest" as const]]), pinned: new Map() };
+    return formatPlan(
+      await makePlan([{ ...file, content: newest.content }], manifest, new Map([["chat", prompt]])),
+      false,
+    );
+  };
+  assert.match(await planOf(8), "→ chat@production: 7 → 8, completes the rollout of version 8\n");
+  assert.match(await planOf(6), "→ chat@production: 7 → 8, ends the rollout of version 6\n");
+});
+
 test.run();

@@ -7,6 +7,7 @@ import { powerCases } from "./cases/powers.ts";
 import { readCases } from "./cases/reads.ts";
 import { referenceCases } from "./cases/references.ts";
 import { revisionCases } from "./cases/revisions.ts";
+import { rolloutCases } from "./cases/rollouts.ts";
 import { routeCases } from "./cases/routes.ts";
 import { submitCases } from "./cases/submits.ts";
 import { versionCases } from "./cases/versions.ts";
@@ -20,6 +21,7 @@ export const cases: Case[] = [
   ...powerCases,
   ...submitCases,
   ...versionCases,
+  ...rolloutCases,
   ...batchCases,
   ...bodyCases,
   ...idempotencyCases,
