@@ -24,7 +24,9 @@ class Server:
         self.requests: List[str] = []
         self.connections = 0
         self.records: "Counter[str]" = Counter()
-        self.versions: Dict[str, Any] = {}
+        #: When each record says that its call began, in Unix ms.
+        self.started: Dict[str, Any] = {}
+        self.version = 1
         self.delay = threading.Event()
         self.is_silent = False
         self.closes_connections = False
@@ -76,7 +78,7 @@ class Server:
         with self._lock:
             self.requests.append(path.split("?")[0])
         if path.startswith("/v1/revisions"):
-            live = {"reference": reference, "revision": 1, "version": 1, "isActive": True}
+            live = {"reference": reference, "revision": self.version, "version": self.version, "isActive": True}
             return 200, {"deployments": {"dep_1": live}}
         return 200, {
             "id": "prompt_1",
@@ -86,7 +88,7 @@ class Server:
                 {"role": "system", "content": "You answer customers of {{shop}}."},
                 {"role": "user", "content": "{{question}}"},
             ],
-            "deploy": {"id": "dep_1", "name": "production", "currentVersion": 1, "isActive": True},
+            "deploy": {"id": "dep_1", "name": "production", "currentVersion": self.version, "isActive": True},
             "workspace": {"id": "ws_1", "name": "My team"},
             "llmConfig": {"model": "gpt-4o-mini"},
         }
@@ -99,6 +101,7 @@ class Server:
                 return 201, {"id": "diag_1", "status": "success", "message": ""}
             for record in body.get("records", []):
                 self.records[record["sessionId"]] += 1
+                self.started[record["sessionId"]] = record.get("startAt")
             if "feedback" in body:
                 return 200, {"results": [{"status": 200, "recordId": None}] * len(body["feedback"])}
             return 200, {"results": [{"status": 201, "id": "diag_1"}] * len(body["records"])}

@@ -90,6 +90,8 @@ class Clock:
     def now(self) -> int:
         return self.time
 
+    wall = now
+
     def start_timer(self, call: Callable[[], None], ms: float) -> Callable[[], None]:
         calls = [call]
         heapq.heappush(self._timers, (self.time + math.ceil(ms), next(self._numbers), calls))

@@ -73,6 +73,22 @@ class Stuck(unittest.TestCase):
         self.assertEqual(set(self.server.records.values()), {1})
         self.assertGreater(len(others), 10)
 
+    def test_a_clock_that_is_set_back_holds_up_nothing(self) -> None:
+        real = time.time_ns
+        self.addCleanup(setattr, time, "time_ns", real)
+        client = Client(url=self.server.url, api_key="pl_key", max_age_seconds=0.1, watch_seconds=0.1)
+        self.addCleanup(client.close)
+        self.assertEqual(client.prompt(reference).version, 1)
+        time.time_ns = lambda: real() - 3_600_000_000_000
+        self.server.version = 2
+        deadline = time.monotonic() + 10
+        while client.prompt(reference).version == 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(client.prompt(reference).version, 2)
+        client.prompt(reference).call(session_id="1").done(status=1, output="x")
+        client.flush()
+        self.assertLess(self.server.started["1"], real() // 1_000_000 - 3_000_000)
+
     def test_a_prompt_does_not_wait_for_requests_that_never_end(self) -> None:
         ended = threading.Event()
         self.addCleanup(ended.set)

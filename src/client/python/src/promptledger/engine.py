@@ -45,7 +45,7 @@ class Engine:
     def __init__(self, options: Options, runtime: Runtime) -> None:
         self._options = options
         self.loop = loop = Loop(runtime)
-        self.now = runtime.now
+        self.now = runtime.wall
         self.events = events = Events(loop)
         self._sender = sender = Sender(options, loop)
         self._records = Queue(options, sender, events, loop, RECORD_LANE)

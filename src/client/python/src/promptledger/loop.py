@@ -15,8 +15,11 @@ Call = Callable[[], None]
 class Runtime(Protocol):
     """The clock, timers and threads. Tests hand in virtual ones."""
 
-    def now(self) -> int:
+    def wall(self) -> int:
         """Unix milliseconds."""
+
+    def now(self) -> int:
+        """The same, but it goes on where the clock is set back: nothing waits for a moment that has been."""
 
     def start_timer(self, call: Call, ms: float) -> Call:
         """Calls a function after so many ms, and returns one that cancels that."""

@@ -34,6 +34,7 @@ class HostRuntime:
     """One thread for timers, up to 32 that send requests, and one for the calls of the main thread."""
 
     def __init__(self) -> None:
+        self._last = self._ahead = 0
         self.reset()
 
     def reset(self) -> None:
@@ -50,8 +51,14 @@ class HostRuntime:
         self._shielded: queue.SimpleQueue[Optional[Call]] = queue.SimpleQueue()
         self._is_shielding = False
 
-    def now(self) -> int:
+    def wall(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def now(self) -> int:
+        wall = self.wall()
+        self._ahead += max(0, self._last - wall - self._ahead)
+        self._last = wall + self._ahead
+        return self._last
 
     def wait(self, latch: Latch) -> None:
         latch.wait()
@@ -59,7 +66,8 @@ class HostRuntime:
     def shield(self, call: Callable[[], T]) -> T:
         """Signal handlers run on the main thread, and may raise at any moment: Ctrl-C does, and so do Celery's time limits. So
         another thread makes the calls of the main thread."""
-        if threading.get_ident() != threading.main_thread().ident or sys.is_finalizing():
+        is_main = threading.get_ident() == threading.main_thread().ident
+        if not is_main or sys.is_finalizing() or not _may_have_daemons():
             return call()
         values: List[T] = []
         errors: List[BaseException] = []
@@ -189,6 +197,11 @@ class HostRuntime:
             self.run(deliver, math.inf)
         else:
             deliver()
+
+
+def _may_have_daemons() -> bool:
+    """False in an isolated subinterpreter, which aborts the process if a thread outlives it."""
+    return bool(getattr(_thread, "daemon_threads_allowed", lambda: True)())
 
 
 def _call(call: Call) -> None:
