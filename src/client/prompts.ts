@@ -137,7 +137,7 @@ export const createPrompts = (
       lastSeen = [live, at];
       if (!prompt) {
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
-      } else if (at > checkedAt) {
+      } else if (at > checkedAt || checkedAt > now()) { // or the clock was set back
         if (isActive && id === prompt.deployId && version === prompt.version) confirm(at);
         else if (now() >= nextAt) void load();
       }

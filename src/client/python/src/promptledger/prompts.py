@@ -180,7 +180,7 @@ class _CachedPrompt:
         if prompt is None:
             if error is not None and (error.retryable or isinstance(error, NotFoundError) and is_active):
                 self._load()
-        elif at > self._checked_at:
+        elif at > self._checked_at or self._checked_at > self._loop.now():  # or the clock was set back
             if deployment is not None and deployment == (prompt.deploy_id, prompt.version, True):
                 self._confirm(at)
             elif self._loop.now() >= self._next_at:
