@@ -88,6 +88,14 @@ const nouns: Record<string, Noun> = {
     command: "deploy",
     page: "deployments/:deployId",
   },
+  rollout: {
+    tables: ["rollouts"],
+    prefix: "ro",
+    named: "Rollout",
+    tag: "Deployments",
+    command: "deploy",
+    page: "deployments/:deployId",
+  },
   record: {
     tables: ["diagnoses", "deleted_diagnoses"],
     prefix: "diag",
