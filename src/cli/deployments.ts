@@ -78,9 +78,13 @@ async function describeEnded(call: Call, id: Deployment["id"]): Promise<string> 
 
 type Rolling = Parameters<typeof setRollout.run>[1];
 
-async function roll({ args, call }: CommandContext, { version, percent, ...input }: Rolling): Promise<Outcome> {
+async function roll(
+  { args, call }: CommandContext,
+  { version, percent, guard, certain, ...input }: Rolling,
+): Promise<Outcome> {
   const isStop = args.has("stop");
-  const result = await (isStop ? call(stopRollout, input) : call(setRollout, { ...input, version, percent }));
+  const result =
+    await (isStop ? call(stopRollout, input) : call(setRollout, { ...input, version, percent, guard, certain }));
   const { changed, ...deployment } = result;
   const { reference, currentVersion, rollout } = deployment;
   const all = `${reference} serves version ${currentVersion} to all`;
@@ -94,8 +98,10 @@ async function roll({ args, call }: CommandContext, { version, percent, ...input
 }
 
 function checkRollout(args: Arguments): string | undefined {
-  const [isStop, version, percent] = [args.has("stop"), args.findNumber("version"), args.findNumber("percent")];
-  if (isStop && (version ?? percent) !== undefined) return "--stop excludes --version and --percent";
+  const isStop = args.has("stop"), percent = args.findNumber("percent");
+  if (isStop && ["version", "percent", "guard", "certain"].some((name) => args.has(name))) {
+    return "--stop excludes --version, --percent, --guard and --certain";
+  }
   return isStop || percent !== undefined ? undefined : "One of --percent and --stop must be given";
 }
 

@@ -17,7 +17,11 @@ const maxJitter = 30_000; // ms, so that services that started together do not r
 type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
 
 /** Starts the upkeep. `stop` ends it after the current transaction. */
-export function startUpkeep({ database, clock, log, metrics }: Parts, delay = firstDelay): { stop(): void } {
+export function startUpkeep(
+  { database, clock, log, metrics }: Parts,
+  delay = firstDelay,
+  checkDelay = checkInterval,
+): { stop(): void } {
   const store = { database: yielding(database), clock };
   const holder = crypto.randomUUID();
   const totals = { calls: 0, records: 0, failures: 0, lastRunAt: 0 };
@@ -31,7 +35,7 @@ export function startUpkeep({ database, clock, log, metrics }: Parts, delay = fi
     () => totals.lastRunAt / 1000,
   );
   let isStopped = false;
-  let timer = schedule(runOnce, delay), guardTimer = schedule(checkOnce, Math.min(delay, checkInterval));
+  let timer = schedule(runOnce, delay), guardTimer = schedule(checkOnce, checkDelay);
 
   function schedule(run: () => Promise<void>, ms: number) {
     const timer = setTimeout(() => void run(), ms + Math.random() * Math.min(maxJitter, ms));

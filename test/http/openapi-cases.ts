@@ -74,7 +74,9 @@ async function fillWorld() {
 async function endedRollout({ database, workspaceId, deployId }: World): Promise<object> {
   const of = [workspaceId, deployId];
   await database.write([{
-    sql: `insert into rollouts values ('ro_1', ?, ?, 1, 2, 500, 'salt', '', 0, '', 1, 'stopped')`,
+    sql: `insert into rollouts
+      (id, workspace_id, deployment_id, base_version, version, share, salt, note, started_at, started_by, ended_at, outcome)
+      values ('ro_1', ?, ?, 1, 2, 500, 'salt', '', 0, '', 1, 'stopped')`,
     args: of,
   }]);
   return { rollout: "ro_1", promptVersion: 1 };

@@ -2,7 +2,10 @@
 import * as assert from "uvu/assert";
 import { checkGuards } from "../../src/management/rollout-checks.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { createWorld, goodBody } from "../helpers.ts";
+import { createMetrics } from "../../src/common/metrics.ts";
+import { startUpkeep } from "../../src/runtime/upkeep.ts";
+import { until } from "../conformance/processes.ts";
+import { captureLog, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { suite } from "../suite.ts";
 import { publish, refused, taken } from "./management.ts";
@@ -70,6 +73,19 @@ test("a candidate that is beyond a limit is stopped once, with the numbers in th
   world.now += 61_000;
   assert.equal(await checkGuards(world.admin), { checked: 0, stopped: 0 });
   await verifyBalanced(world.admin);
+});
+
+test("a service checks guards in the background, and logs what it stopped", async () => {
+  const world = await createCandidate();
+  const { id } = await roll(world, { guard: "failures=+2%" });
+  await submit(world, id, [[200, 10, 800], [200, 100, 800]]);
+  const { log, logged } = captureLog("warn");
+  const parts = { database: world.database, clock: () => world.now, log, metrics: createMetrics() };
+  const upkeep = startUpkeep(parts, 60_000, 0);
+  await until(() => logged.length > 0);
+  upkeep.stop();
+  assert.match(logged[0]!, /"Stopped rollouts whose candidate was beyond a limit of the guard","rollouts":1/);
+  assert.is((await listed(world))[0]!.outcome, "guard");
 });
 
 test("percentiles and feedback are guarded too, each by its unit", async () => {
