@@ -82,7 +82,8 @@ export function readContract(document: OpenApi, foundAt: string) {
 
   /** Converts a text to the type of a schema. */
   const valueOf = (schema: Schema, text: string): unknown =>
-    schema.type === "integer" && /^-?\d+$/.test(text) || schema.type === "boolean" && /^(true|false)$/.test(text)
+    schema.type === "integer" && /^-?\d+$/.test(text) || schema.type === "number" && /^\d+(\.\d+)?$/.test(text) ||
+      schema.type === "boolean" && /^(true|false)$/.test(text)
       ? JSON.parse(text)
       : text;
 
