@@ -84,11 +84,8 @@ const parameters = {
     "query",
     optional(
       described(
-        v.filledText,
+        v.rolloutKey,
         "What the service picks a version of a rollout in progress by, such as the id of a user",
-        {
-          maxLength: 200,
-        },
       ),
     ),
   ),

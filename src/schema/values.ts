@@ -25,6 +25,11 @@ export const isDeployId = (value: unknown): value is DeploymentRef =>
   (value.length <= maxDeployIdLength || [...value].length <= maxDeployIdLength);
 /** Whether a text can pick a version of a rollout. */
 export const isRolloutKey = (key: string): boolean => /^.{1,200}$/su.test(key);
+export const rolloutKey = /* @__PURE__ */ predicate<string>(
+  "a string of 1 to 200 characters",
+  (value) => typeof value === "string" && isRolloutKey(value),
+  { type: "string", minLength: 1, maxLength: 200 },
+);
 /** An id of a deployment, or a reference. */
 export const deployId = predicate<DeploymentRef>(
   `a string of 1 to ${maxDeployIdLength} characters`,
