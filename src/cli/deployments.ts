@@ -15,6 +15,7 @@ import { describeRollout } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
+import { readAll } from "./lists.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { present } from "./operation-commands.ts";
@@ -82,6 +83,10 @@ async function roll(
   { args, call }: CommandContext,
   { version, percent, guard, certain, ...input }: Rolling,
 ): Promise<Outcome> {
+  if (args.has("list")) {
+    const { id, workspaceId } = input;
+    return { data: await readAll(call, listRollouts, { id, workspaceId }) };
+  }
   const isStop = args.has("stop");
   const result =
     await (isStop ? call(stopRollout, input) : call(setRollout, { ...input, version, percent, guard, certain }));
@@ -98,11 +103,10 @@ async function roll(
 }
 
 function checkRollout(args: Arguments): string | undefined {
-  const isStop = args.has("stop"), percent = args.findNumber("percent");
-  if (isStop && ["version", "percent", "guard", "certain"].some((name) => args.has(name))) {
-    return "--stop excludes --version, --percent, --guard and --certain";
-  }
-  return isStop || percent !== undefined ? undefined : "One of --percent and --stop must be given";
+  const given = ["percent", "stop", "list"].filter((name) => args.has(name)).length;
+  if (given !== 1) return "One of --percent, --stop and --list must be given";
+  const needs = ["version", "guard", "certain"].find((name) => args.has(name));
+  return needs !== undefined && !args.has("percent") ? `--${needs} needs --percent` : undefined;
 }
 
 /** A deployment as people see it. */
@@ -166,7 +170,10 @@ function showLive(live: LiveVersion): Outcome {
 export const deploymentPresentations = [
   present(getDeployment, { show: (deployment) => showDeployment(deployment) }),
   present(setRollout, {
-    explanations: { stop: "Stop the rollout in progress, so that all callers get the live version" },
+    explanations: {
+      stop: "Stop the rollout in progress, so that all callers get the live version",
+      list: "List all rollouts of the deployment, newest first",
+    },
     check: checkRollout,
     run: roll,
   }),

@@ -23,7 +23,7 @@ export const setRollout = operation({
   path: "/deployments/{id}/rollout",
   role: "editor",
   guardsProtected: true,
-  command: "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain NUMBER] [--stop]",
+  command: "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain NUMBER] [--stop] [--list]",
   input: {
     ...change,
     version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),
@@ -113,7 +113,6 @@ export const listRollouts = operation({
   method: "GET",
   path: "/deployments/{id}/rollouts",
   role: "viewer",
-  command: "deploy rollouts REF",
   input: { ...ofDeployment, ...v.page },
   output: pageOf(Rollout),
   refusals: ["not_found", "conflict"],

@@ -80,7 +80,7 @@ everywhere("rolls a version out to some, and says what each step does", async ({
   const promoted = await cli(words`deploy promote ${deployId} --version 2`);
   const completed = `${reference} serves version 2 from now on, which completes the rollout of version 2 (before: 1)\n`;
   assert.is(promoted.said, completed);
-  const rollouts = await data<Data[]>(words`deploy rollouts ${deployId}`);
+  const rollouts = await data<Data[]>(words`deploy rollout ${deployId} --list`);
   assert.equal(rollouts.map(({ percent, outcome, note }) => [percent, outcome, note]), [
     [100, "promoted", ""],
     [50, "stopped", "Warmer"],
