@@ -4,7 +4,7 @@ import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
 import { contentOf } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
-import type { DiagnosisItem, Message, ServedPrompt } from "./shapes.ts";
+import type { DiagnosisItem, Message, ServedPrompt, ServedRollout } from "./shapes.ts";
 import { newUuid } from "./uuid.ts";
 
 /** Where a prompt comes from. */
@@ -99,13 +99,15 @@ export type Prompt<Config = Record<string, unknown>> = {
   /** The version of the prompt; 0 of a fallback that names none. */
   readonly version: number;
   readonly source: PromptSource;
+  /** The id of the rollout in progress that chose the version. Records have it. */
+  readonly rollout?: string | undefined;
   /**
    * The messages with their `{{variables}}` filled in. `lists` has messages to put in the place of a message whose content is
    * one variable and nothing else, such as `{{history}}`. Throws a MissingVariablesError if a variable has no value, unless
    * `missing` is `keep` or `empty`.
    */
   fill(values?: Values, lists?: MessageLists, options?: FillOptions): Message[];
-  /** Starts the clock for a call of a model with this prompt. `sessionId` is a random UUID unless given. */
+  /** Starts the clock for a call of a model with this prompt. `sessionId` is that of `prompt()`, or a random UUID. */
   call(options?: CallOptions): ModelCall;
 };
 
@@ -150,7 +152,7 @@ export type Outcome = {
 /** What a prompt says, wherever it comes from. */
 export type PromptContent = Pick<
   Prompt,
-  "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version"
+  "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version" | "rollout"
 >;
 
 /** Freezes a value and all in it: what one request of the application changed, others would get. */
@@ -159,11 +161,15 @@ export const freeze = <T>(value: T): T => {
   return value;
 };
 
+/** A prompt as clients get it that ask for both versions of a rollout. */
+export type BothServed = ServedPrompt & { rollout?: ServedRollout };
+
 /** Whether a value is a prompt as the service serves it. */
 export const isPrompt = (value: unknown): unknown => {
-  const { messages, deploy } = Object(value) as Partial<ServedPrompt>;
+  const { messages, deploy, rollout } = Object(value) as Partial<BothServed>;
   // A text and an array of parts both have a length.
-  return messages?.every?.((message) => message?.role && message.content?.length >= 0) && deploy?.currentVersion! >= 0;
+  return messages?.every?.((message) => message?.role && message.content?.length >= 0) &&
+    deploy?.currentVersion! >= 0 && (!rollout || isPrompt(rollout.prompt));
 };
 
 /** What the calls of all prompts do. */
@@ -186,11 +192,12 @@ const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLis
 export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
+  session: string | undefined,
   defaults: Defaults | undefined,
   { record, feedback, feedbackToken }: Calls,
   { now }: Runtime,
 ): Prompt => {
-  const { deployId, version } = content;
+  const { deployId, version, rollout } = content;
   return {
     ...content,
     source,
@@ -198,7 +205,7 @@ export const createPrompt = (
       const given = defaults && options?.missing !== "keep" ? withDefaults(defaults, values, lists) : [values, lists];
       return fillMessages(content.messages, ...given as [Values, MessageLists], options);
     },
-    call({ sessionId = crypto.randomUUID(), additional_properties: ofCall } = {}) {
+    call({ sessionId = session ?? crypto.randomUUID(), additional_properties: ofCall } = {}) {
       const startAt = now();
       const idempotencyKey = newUuid(startAt);
       const target: Target = { about: idempotencyKey, record: idempotencyKey };
@@ -235,6 +242,7 @@ export const createPrompt = (
                 ...ofOutcome,
               },
               promptVersion: version || undefined,
+              rollout,
             };
           }, target);
         },

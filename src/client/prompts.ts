@@ -6,10 +6,10 @@ import type { Events } from "./events.ts";
 import { own } from "./fill.ts";
 import { maxBackOff, maxPrompts } from "./limits.ts";
 import { createPrompt, freeze, isPrompt } from "./prompt.ts";
-import type { Calls, Fallback, Prompt, PromptContent, PromptDefaults, PromptSource } from "./prompt.ts";
+import type { BothServed, Calls, Fallback, Prompt, PromptContent, PromptDefaults, PromptSource } from "./prompt.ts";
+import { getsCandidate } from "./rollout.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { ServedPrompt } from "./shapes.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Transport } from "./transport.ts";
 import { createWatch } from "./watch.ts";
@@ -27,6 +27,13 @@ type PromptsOptions = {
 
 /** How a prompt is asked for. */
 export type PromptOptions = {
+  /**
+   * Whoever keeps the version that a rollout gives, such as the id of a user. Default: `sessionId`. Without either, each prompt
+   * has a version at random.
+   */
+  key?: string | null | undefined;
+  /** The session of the calls that are made with the prompt. */
+  sessionId?: string | undefined;
   /** What to serve if there is nothing else. */
   fallback?: Fallback | undefined;
 };
@@ -39,7 +46,7 @@ export type Prompts = {
 };
 
 type CachedPrompt = {
-  get(fallback: Fallback | undefined): Promise<Prompt>;
+  get(options: PromptOptions): Promise<Prompt>;
   /** Compares it with what was live at a moment (Unix ms), unless that could not be seen. */
   verify(live: Live, at: number, reason?: PromptLedgerError): void;
 };
@@ -67,9 +74,10 @@ export const createPrompts = (
   );
 
   const createCached = (deployId: string): CachedPrompt => {
-    let prompt: Prompt | undefined;
+    let prompt: BothServed | undefined;
+    let revision: number | undefined; // of its deployment, or an older one
     let checkedAt = 0; // when it was last known to be live
-    let loading: Promise<Prompt> | undefined;
+    let loading: Promise<BothServed> | undefined;
     let lastSeen: Parameters<typeof verify> | undefined;
     // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
     let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
@@ -85,26 +93,35 @@ export const createPrompts = (
     };
 
     /** Loads the prompt, unless that is under way. The promise may be left alone. */
-    const load = (): Promise<Prompt> => {
+    const load = (): Promise<BothServed> => {
       const startedAt = now();
       if (loading && startedAt < nextAt) return loading;
       // On Workers a load is lost with the request that began it.
       nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
       const attempt = async () =>
-        await send<ServedPrompt>(`/v1/prompts?deployId=${encodeURIComponent(deployId)}`, submitTimeout, isPrompt);
+        await send<BothServed>(
+          `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,
+          submitTimeout,
+          isPrompt,
+          { "Accept-Rollout": "1" },
+        );
+      // What the service gives now is not older.
+      const before = lastSeen?.[0].get(deployId)?.revision;
       // Retries are for whoever waits. What is loaded behind is tried again later.
-      const own = retry(attempt, retries, startedAt + readTimeout).then(([served, , sentAt]) => {
+      const own = retry(attempt, retries, startedAt + readTimeout).then(([loaded, , sentAt]) => {
         reads++;
-        const loaded = promptOf(deployId, served, "cache");
         // A load that was given up keeps what it brings to itself, as a later one may know better.
         if (own !== loading) return loaded;
-        const from = prompt?.version, to = loaded.version;
+        const from = prompt?.deploy.currentVersion, to = loaded.deploy.currentVersion;
         loading = undefined;
-        prompt = loaded;
+        prompt = freeze(loaded);
+        revision = before;
         confirm(sentAt);
-        snapshot.set(deployId, served, sentAt);
+        snapshot.set(deployId, loaded, sentAt);
         if (from && from !== to) events.emit("change", { deployId, from, to });
         if (lastSeen) verify(...lastSeen);
+        // A step of the rollout that follows at once must not pass for the one that was read.
+        else if (loaded.rollout) watch.look();
         return loaded;
       }).catch((thrown) => {
         const reason = toClientError(thrown, "invalid_argument");
@@ -129,7 +146,7 @@ export const createPrompts = (
     const tell = (): void => events.fail(deployId, error!, deployId);
 
     const verify = (live: Live, at: number, reason?: PromptLedgerError): void => {
-      const { id, version, isActive } = live.get(deployId) ?? {};
+      const { id, version, isActive, revision: seen } = live.get(deployId) ?? {};
       if (reason) {
         error ??= reason;
         return;
@@ -137,10 +154,13 @@ export const createPrompts = (
       lastSeen = [live, at];
       if (!prompt) {
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
-      } else if (at > checkedAt || checkedAt > now()) { // or the clock was set back
-        if (isActive && id === prompt.deployId && version === prompt.version) confirm(at);
-        else if (now() >= nextAt) void load();
+        return;
       }
+      const { deploy } = prompt;
+      revision ??= seen;
+      if (at <= checkedAt && checkedAt <= now()) return; // unless the clock was set back
+      if (isActive && id === deploy.id && version === deploy.currentVersion && seen === revision) confirm(at);
+      else if (now() >= nextAt) void load();
     };
 
     /** The load goes on, but whoever asks next and has something else does not wait for it. */
@@ -148,33 +168,34 @@ export const createPrompts = (
       throw error ??= tooSlow(readTimeout);
     };
 
-    const get = async (fallback: Fallback | undefined): Promise<Prompt> => {
+    const get = async (asked: PromptOptions): Promise<Prompt> => {
+      const as = (served: BothServed, source: PromptSource) => promptOf(deployId, served, source, asked);
       const at = now(), age = at - checkedAt;
       // A negative age is that of a clock that was set back.
-      if (prompt && age >= 0 && age < maxAge) return prompt;
+      if (prompt && age >= 0 && age < maxAge) return as(prompt, "cache");
       const isDue = at >= nextAt;
       if (prompt && age < maxStale) {
         // The service may not tell what is live. Then the prompt is read.
         if (isDue && !watch.look()) void load();
         if (error && !isStale) {
           isStale = true;
-          events.emit("stale", { deployId, version: prompt.version, age, error });
+          events.emit("stale", { deployId, version: prompt.deploy.currentVersion, age, error });
         }
-        return { ...prompt, source: "stale" };
+        return as(prompt, "stale");
       }
       // After a failure what else there is comes first. A refusal stands for a while.
       let reason = error;
-      let found = reason && await findSubstitute(deployId, fallback, reason);
+      let found = reason && await findSubstitute(deployId, asked, reason);
       if (isDue || !found && reason?.retryable !== false) {
         if (found) void load();
         else {
           waiting++;
           try {
             const served = await within(runtime, readTimeout, load(), giveUp).finally(() => waiting--);
-            return { ...served, source: "server" };
+            return await as(served, "server");
           } catch (thrown) {
             reason = thrown as PromptLedgerError;
-            found = await findSubstitute(deployId, fallback, reason);
+            found = await findSubstitute(deployId, asked, reason);
             if (found && error) tell();
           }
         }
@@ -186,24 +207,36 @@ export const createPrompts = (
     return { get, verify };
   };
 
-  const findSubstitute = async (deployId: string, fallback: Fallback | undefined, reason: PromptLedgerError) => {
+  const findSubstitute = async (deployId: string, asked: PromptOptions, reason: PromptLedgerError) => {
     const kept = reason instanceof NotFoundError
       ? undefined
       : await within(runtime, readTimeout, snapshot.find(deployId));
-    if (isPrompt(kept)) return promptOf(deployId, kept!, "snapshot");
-    if (!fallback) return undefined;
-    const content = { title: "", description: "", llmConfig: {}, version: 0, ...fallback, deployId };
-    return create(deployId, content, "fallback");
+    if (isPrompt(kept)) return await promptOf(deployId, freeze(kept as BothServed), "snapshot", asked);
+    if (!asked.fallback) return undefined;
+    const content = { title: "", description: "", llmConfig: {}, version: 0, ...asked.fallback, deployId };
+    return create(deployId, content, "fallback", asked);
   };
 
-  const promptOf = (asked: string, { deploy, ...served }: ServedPrompt, source: PromptSource) =>
-    create(asked, freeze({ ...served, deployId: deploy.id, version: deploy.currentVersion }), source);
+  /** What one caller gets: the live version, or the candidate of a rollout. */
+  const promptOf = async (reference: string, served: BothServed, source: PromptSource, asked: PromptOptions) => {
+    const { rollout } = served;
+    const key = asked.key || asked.sessionId || crypto.randomUUID();
+    // Whatever a key is, the application goes on.
+    const isCandidate = rollout && await getsCandidate(served.deploy.id, rollout, key).catch(() => false);
+    const { deploy, ...content } = isCandidate ? rollout.prompt : served;
+    const found = { ...content, deployId: deploy.id, version: deploy.currentVersion, rollout: rollout?.id };
+    return create(reference, found, source, asked);
+  };
 
-  const create = (asked: string, content: Omit<PromptContent, "reference">, source: PromptSource) =>
-    createPrompt({ ...content, reference: asked }, source, own(prompts, asked)?.optional, calls, runtime);
+  const create = (
+    reference: string,
+    content: Omit<PromptContent, "reference">,
+    source: PromptSource,
+    { sessionId }: PromptOptions,
+  ) => createPrompt({ ...content, reference }, source, sessionId, own(prompts, reference)?.optional, calls, runtime);
 
   return {
-    get(deployId, { fallback } = {}) {
+    get(deployId, options = {}) {
       touch();
       watch.touch();
       let prompt = cached.get(deployId);
@@ -211,7 +244,7 @@ export const createPrompts = (
         if (cached.size >= maxPrompts) cached.delete(cached.keys().next().value!);
         cached.set(deployId, prompt = createCached(deployId));
       }
-      return prompt.get(fallback);
+      return prompt.get(options);
     },
     reads: () => reads,
     stop: watch.stop,

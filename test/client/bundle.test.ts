@@ -9,7 +9,7 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("client bundle");
 
-const mostBytes = 14_350; // minified, of what every client loads
+const mostBytes = 15_050; // minified, of what every client loads
 /** What a client loads when it is first used. */
 const later = { "snapshot.js": 980, "token.js": 1_560 };
 const others = {

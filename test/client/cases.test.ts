@@ -1,6 +1,7 @@
 // The cases of cases.json, which a client in any language can be held to: `fill` by this client and by the service, the others
 // by this client against a service that answers as each step says.
 import { readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClientOn } from "../../src/client/client.ts";
@@ -9,10 +10,11 @@ import { fillMessages } from "../../src/client/fill.ts";
 import type { MessageLists, Values } from "../../src/client/fill.ts";
 import type { ClientOptions } from "../../src/client/options.ts";
 import type { Prompt } from "../../src/client/prompt.ts";
-import type { Message } from "../../src/client/shapes.ts";
+import { getsCandidate } from "../../src/client/rollout.ts";
+import type { DiagnosisItem, Message } from "../../src/client/shapes.ts";
 import { isSignedWith, makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import type { FeedbackGrant } from "../../src/common/feedback-token.ts";
-import { hashApiKey } from "../../src/common/ids.ts";
+import { hashApiKey, sha256 } from "../../src/common/ids.ts";
 import { jsonText } from "../../src/common/json-text.ts";
 import { fillVariables } from "../../src/management/prompt-text.ts";
 import { goodBody, noon } from "../helpers.ts";
@@ -42,6 +44,9 @@ type Answer = null | "silent" | {
 type Step = {
   service?: Record<string, string>;
   ask?: string;
+  key?: string;
+  session?: string;
+  done?: boolean;
   submit?: object;
   record?: number;
   feedback?: number;
@@ -53,16 +58,20 @@ type Step = {
   told?: string[];
   batches?: number[];
   keys?: number;
+  recorded?: unknown[];
 };
 
-type Case = { name: string; options: ClientOptions; steps: Step[] };
+type Case = { name: string; options: ClientOptions; snapshot?: object; steps: Step[] };
 
-const lists = ["cache", "refusals", "retries", "queue", "feedback"] as const;
+const lists = ["cache", "refusals", "retries", "queue", "feedback", "rollouts"] as const;
+
+/** The keys user-0 to user-9999, and SHA-256 over what each gets, a 1 if it is the candidate and a 0 if not. */
+type Choices = { deployId: string; salt: string; digest: string };
 
 type TokenCase = FeedbackGrant & { key: string; token: string };
 
 type Cases =
-  & { answers: Record<string, Answer>; fill: FillCase[]; tokens: TokenCase[] }
+  & { answers: Record<string, Answer>; fill: FillCase[]; tokens: TokenCase[]; choices: Choices }
   & Record<(typeof lists)[number], Case[]>;
 
 const cases = JSON.parse(await readFile(pathOf("test/client/cases.json"), "utf8")) as Cases;
@@ -92,12 +101,13 @@ const deployId = "support/assistant@production";
 const fallback = { messages: [{ role: "system", content: "You answer customers of {{shop}}." }] };
 
 for (const list of lists) {
-  for (const { name, options, steps } of cases[list]) {
+  for (const { name, options, snapshot, steps } of cases[list]) {
     test(`${list}: ${name}`, async () => {
       const clock = createClock(noon);
       const service = new Map<string, string>();
       const sent: string[] = [], told: string[] = [], batches: number[] = [];
       const keys = new Set<string>();
+      const recorded: unknown[] = [];
 
       /** Notes a request. Gives how many records or pieces of feedback it has. */
       async function note(request: Request, requestName: string): Promise<number> {
@@ -105,10 +115,13 @@ for (const list of lists) {
         if (requestName === "submit") keys.add(request.headers.get("Idempotency-Key")!);
         if (requestName !== "batch" && requestName !== "feedback") return 0;
         const { records, feedback } = await request.json() as {
-          records?: { idempotencyKey: string }[];
+          records?: DiagnosisItem[];
           feedback?: object[];
         };
-        records?.forEach(({ idempotencyKey }) => keys.add(idempotencyKey));
+        for (const { idempotencyKey, promptVersion = null, rollout = null } of records ?? []) {
+          keys.add(idempotencyKey!);
+          recorded.push([promptVersion, rollout]);
+        }
         const { length } = (records ?? feedback)!;
         batches.push(length);
         return length;
@@ -120,6 +133,7 @@ for (const list of lists) {
         const requestName = names[`${request.method} ${pathname}`]!;
         assert.is(request.headers.get("Authorization"), "Bearer pl_key");
         if (searchParams.has("deployId")) assert.is(searchParams.get("deployId"), deployId);
+        assert.is(request.headers.get("Accept-Rollout"), requestName === "read" ? "1" : null);
         const answer = cases.answers[service.get(requestName) ?? "unreachable"];
         if (answer === undefined) throw new Error(`No answer ${service.get(requestName)}`);
         const count = await clock.follow(note(request, requestName));
@@ -130,7 +144,9 @@ for (const list of lists) {
         return textResponse(status, text ?? JSON.stringify(body), headers);
       }
 
-      const client = createClientOn(clock.runtime, { apiKey: "pl_key", fetch, ...options });
+      const kept = snapshot && { snapshot: { load: () => JSON.stringify(snapshot), save() {} } };
+      clock.hasSnapshot = kept !== undefined;
+      const client = createClientOn(clock.runtime, { apiKey: "pl_key", fetch, ...options, ...kept });
       for (const event of ["change", "stale", "error", "recover", "drop"] as const) {
         client.on(event, () => void told.push(event));
       }
@@ -145,7 +161,16 @@ for (const list of lists) {
         for (let nth = 0; nth < (step.feedback ?? 0); nth++) {
           client.feedback("order-4711", { name: `name-${nth}`, value: true });
         }
+        // The digest of a key takes real time.
+        const settle = async () => {
+          for (let left = 20; left > 0 && list === "rollouts" && action && outcome === "pending"; left--) {
+            await clock.settle();
+            await setTimeout(2);
+          }
+        };
+        await settle();
         await clock.pass(step.wait ?? 0);
+        await settle();
         const where = `step ${index + 1}`;
         if (step.gives !== undefined) assert.equal(pick(outcome, step.gives), step.gives, where);
         if (step.sent !== undefined) assert.equal(sent, step.sent, where);
@@ -153,17 +178,58 @@ for (const list of lists) {
         if (step.told !== undefined) assert.equal(told, step.told, where);
         if (step.batches !== undefined) assert.equal(batches, step.batches, where);
         if (step.keys !== undefined) assert.is(keys.size, step.keys, where);
-        sent.length = told.length = batches.length = 0;
+        if (step.recorded !== undefined) assert.equal(recorded, step.recorded, where);
+        sent.length =
+          told.length =
+          batches.length =
+          recorded.length =
+            0;
       }
 
-      function act({ ask, submit, close }: Step): Promise<unknown> | undefined {
-        if (ask !== undefined) return client.prompt(deployId, ask === "with fallback" ? { fallback } : {});
+      function act({ ask, key, session, done, submit, close }: Step): Promise<unknown> | undefined {
+        if (ask !== undefined) {
+          const more = ask === "with fallback" ? { fallback } : {};
+          return client.prompt(deployId, { key, sessionId: session, ...more }).then((prompt) => {
+            if (done) prompt.call().done({ status: 1, output: "Hello" });
+            return prompt;
+          });
+        }
         if (submit !== undefined) return client.submit(record);
         return close === undefined ? undefined : client.close({ timeout: close });
       }
     });
   }
 }
+
+type Vector = { deployId: string; salt: string; key: string; tenths: number; isCandidate: boolean };
+
+test("each key of rollout-vectors.json gets its version", async () => {
+  const vectors: Vector[] = JSON.parse(await readFile(pathOf("test/client/rollout-vectors.json"), "utf8"));
+  for (const { deployId, salt, key, tenths, isCandidate } of vectors) {
+    assert.is(await getsCandidate(deployId, { salt, percent: tenths / 10 }, key), isCandidate, key);
+  }
+});
+
+test("half a surrogate pair counts as U+FFFD", async () => {
+  const [half, replaced] = await Promise.all(["\ud800", "\ufffd"].map(async (key) => {
+    const chosen = Array.from(
+      { length: 100 },
+      (_, percent) => getsCandidate("dep_1", { salt: "salt_1", percent }, key),
+    );
+    return await Promise.all(chosen);
+  }));
+  assert.equal(half, replaced);
+});
+
+test.full("10,000 keys get the same versions in every language", async () => {
+  const { deployId, salt, digest } = cases.choices;
+  const chosen = Array.from(
+    { length: 10_000 },
+    (_, nth) => getsCandidate(deployId, { salt, percent: (nth % 1_000 + 1) / 10 }, `user-${nth}`),
+  );
+  const text = (await Promise.all(chosen)).map((isCandidate) => isCandidate ? "1" : "0").join("");
+  assert.is(await sha256(text), digest);
+});
 
 for (const { key, token, ...grant } of cases.tokens) {
   test(`a token for ${grant.record}`, async () => {
@@ -179,8 +245,8 @@ function describe(outcome: unknown): unknown {
     return { error, retryable, limit, used, resetAt: resetAt.toISOString(), upgradeUrl };
   }
   if (outcome instanceof PromptLedgerError) return { error: outcome.code, retryable: outcome.retryable };
-  const { source, version } = outcome as Prompt;
-  return source === undefined ? outcome : [source, version];
+  const { source, version, rollout } = outcome as Prompt;
+  return source === undefined ? outcome : [source, version, ...(rollout === undefined ? [] : [rollout])];
 }
 
 /** The members that are wanted. */
