@@ -233,5 +233,5 @@ def describe(outcome: Outcome) -> Any:
     if isinstance(value, BaseException):
         raise value
     if hasattr(value, "source"):
-        return [value.source, value.version]
+        return [value.source, value.version, *([value.rollout] if value.rollout else [])]
     return value._asdict() if hasattr(value, "_asdict") else value

@@ -9,6 +9,7 @@ from typing import Any, Mapping, Optional, Type, TypeVar
 from .client import BaseClient
 from .loop import Promise
 from .prompt import Fallback, Prompt
+from .prompts import Asked
 from .queues import Totals
 
 T = TypeVar("T")
@@ -21,9 +22,16 @@ class AsyncClient(BaseClient):
     ...     prompt = await ledger.prompt("support/assistant@production")
     """
 
-    async def prompt(self, deploy_id: str, *, fallback: Optional[Fallback] = None) -> Prompt:
+    async def prompt(
+        self,
+        deploy_id: str,
+        *,
+        fallback: Optional[Fallback] = None,
+        key: Optional[str] = None,
+        session_id: Optional[str] = None,
+    ) -> Prompt:
         """As in `Client`."""
-        return await self._wait(self._engine.prompt(deploy_id, fallback))
+        return await self._wait(self._engine.prompt(deploy_id, Asked(fallback, key, session_id)))
 
     async def submit(self, record: Mapping[str, Any]) -> str:
         """As in `Client`."""

@@ -11,6 +11,7 @@ from .engine import Engine, Stats
 from .events import ChangeEvent, DropEvent, ErrorEvent, Listener, RecoverEvent, StaleEvent
 from .options import Mask, PromptDefaults, SnapshotStore, read_options
 from .prompt import Fallback, Prompt, Target
+from .prompts import Asked
 from .queues import Totals
 from .runtime import HostRuntime
 
@@ -104,10 +105,20 @@ class Client(BaseClient):
     ...     prompt = ledger.prompt("support/assistant@production")
     """
 
-    def prompt(self, deploy_id: str, *, fallback: Optional[Fallback] = None) -> Prompt:
+    def prompt(
+        self,
+        deploy_id: str,
+        *,
+        fallback: Optional[Fallback] = None,
+        key: Optional[str] = None,
+        session_id: Optional[str] = None,
+    ) -> Prompt:
         """The active prompt of a deployment, by its id or reference. With a `fallback` it never raises. Otherwise it raises a
-        PromptLedgerError if there is neither a response nor a copy that may be served."""
-        return self._engine.loop.wait(self._engine.prompt(deploy_id, fallback))
+        PromptLedgerError if there is neither a response nor a copy that may be served.
+
+        `key` is whoever keeps the version that a rollout gives, such as the id of a user. Without one it is `session_id`, the
+        session of the calls that are made with the prompt. Without either, each prompt has a version at random."""
+        return self._engine.loop.wait(self._engine.prompt(deploy_id, Asked(fallback, key, session_id)))
 
     def submit(self, record: Mapping[str, Any]) -> str:
         """Stores a record and returns its id. Raises a PromptLedgerError."""

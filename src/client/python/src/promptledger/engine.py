@@ -17,8 +17,8 @@ from .events import Events
 from .limits import FLUSH_TIME
 from .loop import Latch, Loop, Promise, Runtime
 from .options import Options
-from .prompt import Fallback, Prompt, Target
-from .prompts import Prompts
+from .prompt import Prompt, Target
+from .prompts import Asked, Prompts
 from .queues import FEEDBACK_LANE, RECORD_LANE, Queue, Totals
 from .record import mask_record, to_json
 from .snapshot import Snapshot
@@ -58,8 +58,8 @@ class Engine:
         key = id(self)
         _engines[key] = weakref.ref(self, lambda _: _engines.pop(key, None))
 
-    def prompt(self, deploy_id: str, fallback: Optional[Fallback]) -> Promise[Prompt]:
-        return self.loop.enter(lambda: self._prompts.get(deploy_id, fallback))
+    def prompt(self, deploy_id: str, asked: Asked) -> Promise[Prompt]:
+        return self.loop.enter(lambda: self._prompts.get(deploy_id, asked))
 
     def _enqueue(self, queue: Queue, code: str, add: Callable[[], None]) -> None:
         try:

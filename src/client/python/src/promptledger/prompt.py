@@ -59,10 +59,17 @@ class Content(NamedTuple):
     description: str
     messages: Sequence[Mapping[str, Any]]
     llm_config: Mapping[str, Any]
+    #: The id of the rollout that chose it.
+    rollout: Optional[str] = None
 
 
 def is_prompt(value: object) -> bool:
-    """Whether a value is a prompt as the service serves it."""
+    """Whether a value is a prompt as the service serves it, with both versions of a rollout."""
+    rollout = member(value, "rollout")
+    return _is_version(value) and (not rollout or _is_version(member(rollout, "prompt")))
+
+
+def _is_version(value: object) -> bool:
     messages, version = member(value, "messages"), member(member(value, "deploy"), "currentVersion")
     return (
         isinstance(messages, list)
@@ -129,7 +136,12 @@ class ModelCall:
                 "endAt": end,
                 "additional_properties": {**additional, **(additional_properties or {})},
             }
-            members = {"model": model, "provider": provider, "promptVersion": self._content.version or None}
+            members = {
+                "model": model,
+                "provider": provider,
+                "promptVersion": self._content.version or None,
+                "rollout": self._content.rollout,
+            }
             return {**record, **{name: value for name, value in members.items() if value is not None}}
 
         self._calls.queue_record(make, self._target)
@@ -165,6 +177,7 @@ class Prompt:
     _content: Content = field(repr=False)
     _calls: Calls = field(repr=False)
     _defaults: Optional[Mapping[str, Any]] = field(repr=False, default=None)
+    _session_id: Optional[str] = field(repr=False, default=None)
 
     @property
     def deploy_id(self) -> str:
@@ -180,6 +193,11 @@ class Prompt:
     def version(self) -> int:
         """The version of the prompt; 0 of a fallback that names none."""
         return self._content.version
+
+    @property
+    def rollout(self) -> Optional[str]:
+        """The id of the rollout in progress that chose the version. Records have it."""
+        return self._content.rollout
 
     @property
     def title(self) -> str:
@@ -218,5 +236,6 @@ class Prompt:
     def call(
         self, *, session_id: Optional[str] = None, additional_properties: Optional[Mapping[str, Any]] = None
     ) -> ModelCall:
-        """Starts the clock for a call of a model with this prompt. `session_id` is a random UUID unless given."""
+        """Starts the clock for a call of a model with this prompt. `session_id` is that of `prompt()`, or a random UUID."""
+        session_id = self._session_id if session_id is None else session_id
         return ModelCall(self._calls, self._content, session_id, additional_properties)

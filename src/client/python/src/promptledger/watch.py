@@ -14,6 +14,7 @@ from .transport import Sender, member, pause_after
 
 class LiveDeployment(NamedTuple):
     id: str
+    revision: int
     version: int
     is_active: bool
 
@@ -81,7 +82,9 @@ class Watch:
         if body is not None:
             self._live = {}
             for id, deployment in body["deployments"].items():
-                state = LiveDeployment(id, deployment["version"], bool(deployment.get("isActive")))
+                state = LiveDeployment(
+                    id, deployment.get("revision"), deployment["version"], bool(deployment.get("isActive"))
+                )
                 self._live[id] = self._live[str(deployment.get("reference"))] = state
             self._tag = received.get("etag")
         self._failures = 0
