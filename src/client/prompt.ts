@@ -101,6 +101,8 @@ export type Prompt<Config = Record<string, unknown>> = {
   readonly source: PromptSource;
   /** The id of the rollout in progress that chose the version. Records have it. */
   readonly rollout?: string | undefined;
+  /** The session of its calls, if it was asked for with one. */
+  readonly sessionId?: string | undefined;
   /**
    * The messages with their `{{variables}}` filled in. `lists` has messages to put in the place of a message whose content is
    * one variable and nothing else, such as `{{history}}`. Throws a MissingVariablesError if a variable has no value, unless
@@ -152,7 +154,7 @@ export type Outcome = {
 /** What a prompt says, wherever it comes from. */
 export type PromptContent = Pick<
   Prompt,
-  "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version" | "rollout"
+  "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version" | "rollout" | "sessionId"
 >;
 
 /** Freezes a value and all in it: what one request of the application changed, others would get. */
@@ -192,7 +194,6 @@ const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLis
 export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
-  session: string | undefined,
   defaults: Defaults | undefined,
   { record, feedback, feedbackToken }: Calls,
   { now }: Runtime,
@@ -205,7 +206,7 @@ export const createPrompt = (
       const given = defaults && options?.missing !== "keep" ? withDefaults(defaults, values, lists) : [values, lists];
       return fillMessages(content.messages, ...given as [Values, MessageLists], options);
     },
-    call({ sessionId = session ?? crypto.randomUUID(), additional_properties: ofCall } = {}) {
+    call({ sessionId = content.sessionId ?? crypto.randomUUID(), additional_properties: ofCall } = {}) {
       const startAt = now();
       const idempotencyKey = newUuid(startAt);
       const target: Target = { about: idempotencyKey, record: idempotencyKey };

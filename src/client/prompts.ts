@@ -230,10 +230,10 @@ export const createPrompts = (
 
   const create = (
     reference: string,
-    content: Omit<PromptContent, "reference">,
+    content: Omit<PromptContent, "reference" | "sessionId">,
     source: PromptSource,
     { sessionId }: PromptOptions,
-  ) => createPrompt({ ...content, reference }, source, sessionId, own(prompts, reference)?.optional, calls, runtime);
+  ) => createPrompt({ ...content, reference, sessionId }, source, own(prompts, reference)?.optional, calls, runtime);
 
   return {
     get(deployId, options = {}) {

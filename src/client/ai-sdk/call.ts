@@ -175,6 +175,7 @@ export const beginCall = (
         deployId: tag.deployId,
         idempotencyKey: newUuid(startAt),
         promptVersion: tag.version || undefined,
+        rollout: tag.rollout,
         sessionId: tag.sessionId,
         status,
         content: {

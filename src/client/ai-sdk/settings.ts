@@ -8,6 +8,7 @@ export type Tag = {
   deployId: string;
   reference: string;
   version: number;
+  rollout?: string;
   sessionId: string;
   additional_properties?: Record<string, never>;
 };
@@ -22,12 +23,13 @@ export const tagOf = (providerOptions: unknown): Tag | undefined => {
 
 /** What a prompt is recorded under. */
 export const createTag = (
-  { deployId, reference, version }: Pick<Prompt, "deployId" | "reference" | "version">,
-  { sessionId = crypto.randomUUID(), additional_properties }: CallOptions = {},
+  { deployId, reference, version, rollout, sessionId: given }: Omit<AnyPrompt, "fill" | "llmConfig">,
+  { sessionId = given ?? crypto.randomUUID(), additional_properties }: CallOptions = {},
 ): Tag => ({
   deployId,
   reference,
   version,
+  ...(rollout && { rollout }),
   sessionId,
   ...(additional_properties && { additional_properties: additional_properties as Record<string, never> }),
 });
@@ -57,9 +59,11 @@ export type AiSettings = {
 };
 
 /** Any prompt of a client. That of a typed client is filled in with its own `fill`. */
-export type AnyPrompt = Pick<Prompt<object>, "deployId" | "reference" | "version" | "llmConfig"> & {
-  fill(...given: never[]): Message[];
-};
+export type AnyPrompt =
+  & Pick<Prompt<object>, "deployId" | "reference" | "version" | "rollout" | "sessionId" | "llmConfig">
+  & {
+    fill(...given: never[]): Message[];
+  };
 
 /** How a prompt is filled in, and what its calls are recorded with. */
 export type AiOptions = FillOptions & CallOptions & {
