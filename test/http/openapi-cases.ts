@@ -660,10 +660,19 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     200: [
       async (world) => {
         const { deployId, submit, manage } = world;
-        const { json } = await manage("POST", `/deployments/${deployId}/rollout`, { version: 1, percent: 50 });
+        await manage("POST", `/deployments/${deployId}/activate`);
+        const { currentVersion } = (await manage("GET", `/deployments/${deployId}`)).json as { currentVersion: number };
+        const body = { version: currentVersion === 1 ? 2 : 1, percent: 50 };
+        const { json } = await manage("POST", `/deployments/${deployId}/rollout`, body);
         const { rollout: { id: rollout } } = json as { rollout: { id: string } };
         for (let nth = 0; nth < 70; nth++) {
-          const { json } = await submit({ ...goodBody, rollout, promptVersion: 1 + nth % 2, latency: nth, cost: 0.5 });
+          const { json } = await submit({
+            ...goodBody,
+            rollout,
+            promptVersion: nth % 2 ? currentVersion : body.version,
+            latency: nth,
+            cost: 0.5,
+          });
           const { id } = json as { id: string };
           await manage("POST", `/diagnoses/${id}/feedback`, { name: "tone", value: nth % 3 === 0 ? "kind" : "curt" });
         }
