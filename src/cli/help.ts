@@ -29,7 +29,7 @@ export function overview(columns = defaultWidth): string {
     const verbs = [...new Set(ofNoun.flatMap(({ name: [, verb] }) => verb ?? []))].join(", ");
     return [noun, ofNoun.some(({ name }) => name.length === 1) && verbs !== "" ? `[${verbs}]` : verbs];
   });
-  const hasSeveral = ([, verbs]: Row) => verbs.includes(",");
+  const hasSeveral = ([, verbs]: Row) => /^[^[].*,/.test(verbs);
   const others = rows.filter((row) => !hasSeveral(row)).map((row) => row.join(" ").trimEnd());
   return `Usage: promptledger NOUN [VERB] [OPTIONS]
 

@@ -678,6 +678,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         }
         return { path: { id: deployId, rollout }, query: { difference: "1.5" } };
       },
+      ({ deployId }) => ({ path: { id: deployId, rollout: "ro_1" } }),
     ],
   },
   listDeploymentChanges: {
