@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from stage import NOON, Clock, Silence, Stage, answer, is_full, load, name_of
 from promptledger import NotFoundError, Request, Response
+from promptledger.prompts import Asked
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 processes = 10 if is_full else 2
@@ -200,7 +201,8 @@ class VirtualDay(unittest.TestCase):
 
         def handle(stage: Stage, reference: str) -> None:
             asked_at = clock.time
-            promise = stage.client._engine.prompt(reference, None if _is_off(reference, asked_at) else fallback)
+            given = None if _is_off(reference, asked_at) else fallback
+            promise = stage.client._engine.prompt(reference, Asked(given, None, None))
 
             def settled() -> None:
                 try:
