@@ -37,7 +37,7 @@ test("starts, changes and stops, each with an entry of the history", async () =>
   const world = await createThree();
   const started = taken<Deployment>(await roll(world, { version: 2, percent: 0.1, actor: "ann", note: "Warmer" }));
   const { rollout } = started;
-  assert.equal(rollout, { id: rollout!.id, version: 2, percent: 0.1, startedAt: noon });
+  assert.equal(rollout, { id: rollout!.id, version: 2, percent: 0.1, startedAt: noon, guard: null, certain: null });
   assert.match(rollout!.id, /^ro_[0-9a-z]{26}$/);
   assert.equal([started.revision, started.currentVersion], [2, 1]);
   world.now += 1000;
@@ -61,7 +61,15 @@ test("starts, changes and stops, each with an entry of the history", async () =>
   assert.match(salt, /^[0-9a-f-]{36}$/);
   assert.equal(rest, {
     ...{ workspaceId: world.workspaceId, deployId: world.deployId, baseVersion: 1, version: 2, percent: 33.3 },
-    ...{ note: "Warmer", startedAt: noon, startedBy: "ann", endedAt: noon + 2000, outcome: "stopped" },
+    ...{
+      note: "Warmer",
+      guard: null,
+      certain: null,
+      startedAt: noon,
+      startedBy: "ann",
+      endedAt: noon + 2000,
+      outcome: "stopped",
+    },
   });
   await verifyAudit(world);
 });
