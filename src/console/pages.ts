@@ -20,6 +20,7 @@ import { recordsExport, recordsPage } from "./pages/records.tsx";
 import { reviewPage } from "./pages/review.tsx";
 import { reviewRecordPage } from "./pages/review-record.tsx";
 import { newReviewPage, reviewsPage } from "./pages/reviews.tsx";
+import { rolloutPage } from "./pages/rollout.tsx";
 import { searchPage } from "./pages/search.tsx";
 import { sessionPage } from "./pages/session.tsx";
 import { sessionsPage } from "./pages/sessions.tsx";
@@ -42,6 +43,7 @@ export const pages: readonly (Page | Resource)[] = [
   deploymentsPage,
   statsPage,
   feedbackStatsPage,
+  rolloutPage,
   deploymentChangePage,
   deploymentPage,
   agreementPage,

@@ -23,6 +23,7 @@ import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
+import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { VariablesNotice } from "../parts/variables.tsx";
 import { comparedFeedback } from "./compared-feedback.tsx";
@@ -59,6 +60,7 @@ export const deploymentChangePage: Page = {
           {(!hasVersion || isOther) && (
             <Guarded visit={visit} operation={operation} isProtected={isProtected}>
               <div class="panel">
+                {(isOther || name === "deactivate" || name === "archive") && endingOf(deployment, version)}
                 {isOther && (
                   <p>
                     <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
@@ -110,8 +112,8 @@ function changeName({ params }: Visit): ChangeName {
   return name as ChangeName;
 }
 
-/** A field for the version to promote, which may be any one of the prompt. */
-async function versionChoice(
+/** A field for the version to promote or to roll out, which may be any one of the prompt. */
+export async function versionChoice(
   visit: Visit,
   { promptId, currentVersion }: Deployment,
   version: number | undefined,

@@ -8,6 +8,7 @@ import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
+import { listRollouts, setRollout } from "../../management/rollout-operations.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
@@ -19,12 +20,14 @@ import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { reasonOf } from "../parts/origin.tsx";
+import { rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { changes } from "./deployment-actions.ts";
 import type { ChangeName } from "./deployment-actions.ts";
 
 const pageSize = 50;
+const mostRollouts = 10;
 
 export const deploymentPage: Page = {
   path: "/:workspaceId/deployments/:deployId",
@@ -34,11 +37,12 @@ export const deploymentPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const cursor = asked(visit, "cursor");
     const deployment = await call(getDeployment, { id, workspaceId });
-    const [versions, shown, all, usable] = await Promise.all([
+    const [versions, shown, all, usable, rollouts] = await Promise.all([
       call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
       call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
       listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
       findUsable(visit, deployment),
+      call(listRollouts, { id, workspaceId, limit: mostRollouts }),
     ]);
     const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
@@ -60,7 +64,8 @@ export const deploymentPage: Page = {
           />
           <Facts>
             <Fact label="Serves">
-              {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>
+              {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>{" "}
+              {rolloutChip(visit, deployment)}
             </Fact>
             <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
@@ -74,6 +79,12 @@ export const deploymentPage: Page = {
           <Section title="Use it" aside={<a href={link(visit, ["keys"])}>Keys</a>}>
             <UseIt visit={visit} usable={usable} isOpen={asked(visit, "done") === "created"} />
           </Section>
+          {rollouts.items.length > 0 && (
+            <Section title="Rollouts">
+              {rolloutsTable(visit, rollouts.items)}
+              {rollouts.nextCursor !== null && <p class="hint">The newest {mostRollouts} are shown.</p>}
+            </Section>
+          )}
           <Section title="History">
             {historyOf(visit, deployment, shown.items, findLastLive(all))}
             <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
@@ -116,6 +127,7 @@ const textsOf = ({ reference, currentVersion }: Deployment) => ({
   activate: `It is on. Version ${currentVersion} is live.`,
   archive: "It is archived. Requests are refused from the next one on.",
   unarchive: "It is no longer archived.",
+  stopped: `The rollout is stopped. All callers get version ${currentVersion}.`,
   protect: "It is protected. Changes need the role publisher.",
   unprotect: "It is no longer protected.",
   unchanged: "Nothing had to be changed.",
@@ -127,22 +139,26 @@ function actionsOf(
   versions: readonly number[],
   previous: number | undefined,
 ): Html {
-  const { id, isActive, isProtected, archivedAt, currentVersion } = deployment;
+  const { id, isActive, isProtected, archivedAt, currentVersion, rollout } = deployment;
   const href = (change: ChangeName, version?: number) => link(visit, ["deployments", id, change], { version });
-  const all: (readonly [label: string, operation: typeof changes[ChangeName]["operation"]])[] = [];
-  const offered = (change: ChangeName, label: string, version?: number) => {
-    const { operation } = changes[change];
+  const all: (readonly [label: string, operation: typeof changes[ChangeName]["operation"] | typeof setRollout])[] = [];
+  const linked = (operation: typeof all[number][1], label: string, href: string) => {
     all.push([label, operation]);
-    if (findLack(visit, operation, isProtected) === undefined) {
-      return <a class="button" href={href(change, version)}>{label}</a>;
-    }
+    if (findLack(visit, operation, isProtected) === undefined) return <a class="button" href={href}>{label}</a>;
     return <span class="button" aria-disabled="true">{label}</span>;
   };
+  const offered = (change: ChangeName, label: string, version?: number) =>
+    linked(changes[change].operation, label, href(change, version));
+  const rolloutHref = (version?: number) => link(visit, ["deployments", id, "rollout"], { version });
   const [newest = currentVersion] = versions;
   const buttons = archivedAt !== null ? [offered("unarchive", "Unarchive")] : [
     newest > currentVersion
       ? offered("promote", `Promote v${newest}`, newest)
       : newest > 1 && offered("promote", "Promote another version"),
+    rollout !== null
+      ? <a class="button" href={rolloutHref()}>Rollout of v{rollout.version}</a>
+      : isActive && newest > 1 &&
+        linked(setRollout, "Roll out to some", rolloutHref(newest > currentVersion ? newest : undefined)),
     previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
     isActive ? offered("deactivate", "Deactivate") : offered("activate", "Activate"),
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
@@ -186,8 +202,9 @@ function historyOf(
   );
 }
 
-function whatChanged(visit: Visit, promptId: string, { action, from, to }: DeploymentChange): Part {
+function whatChanged(visit: Visit, promptId: string, { action, from, to, rollout }: DeploymentChange): Part {
   const word = action.replace("_", " ");
+  if (action.startsWith("rollout")) return rollout ? `${word} ${shareText(rollout)}` : word;
   if (typeof to === "number") {
     return [word, " ", typeof from === "number" && `v${from} → `, versionLink(visit, promptId, to)];
   }

@@ -13,6 +13,7 @@ import { Chip, stateOf } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Checkbox, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
+import { rolloutChip } from "../parts/rollout.tsx";
 import { Pager, PartHint, Table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
@@ -94,6 +95,7 @@ function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
         {state}
         <span class="hide">{` in ${reference}`}</span>
       </a>
+      {rolloutChip(visit, deployment)}
       {isProtected && <Chip>protected</Chip>}
     </span>
   );

@@ -145,7 +145,9 @@ function versionsList(
       )}
       <ol class="versions" reversed>
         {versions.map(({ version, note, actor, source, origin, createdAt }) => {
-          const live = deployments.filter(({ currentVersion }) => currentVersion === version);
+          const live = deployments.filter(({ currentVersion, rollout }) =>
+            currentVersion === version || rollout?.version === version
+          );
           const compared = version === shown ? version - 1 : shown;
           return (
             <li aria-current={version === shown && "true"}>

@@ -19,6 +19,7 @@ import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, listMost, sectionAddress, sections, workspaceOf } from "../page.ts";
 import type { Page, Section, Visit } from "../page.ts";
 import { stateOf } from "../parts/chips.tsx";
+import { shareText } from "../parts/rollout.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Filters } from "../parts/form.tsx";
 import { Heading } from "../parts/heading.tsx";
@@ -129,7 +130,11 @@ const deploymentHit = (visit: Visit, deployment: Deployment): Hit => ({
   kind: "Deployment",
   href: link(visit, ["deployments", deployment.id]),
   name: breakable(deployment.reference),
-  note: [`v${deployment.currentVersion}`, stateOf(deployment)],
+  note: [
+    `v${deployment.currentVersion}`,
+    stateOf(deployment),
+    deployment.rollout && `, ${shareText(deployment.rollout)}`,
+  ],
 });
 
 /** What has this id in the workspace. */

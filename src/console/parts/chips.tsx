@@ -7,6 +7,7 @@ import { h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
+import { shareText } from "./rollout.tsx";
 
 /** Deployments and what they serve; nothing if there are none. */
 export const deploymentChips = (visit: Visit, deployments: readonly Deployment[]): Part =>
@@ -15,11 +16,12 @@ export const deploymentChips = (visit: Visit, deployments: readonly Deployment[]
   );
 
 function deploymentChip(visit: Visit, deployment: Deployment): Html {
-  const { id, name, currentVersion } = deployment, state = stateOf(deployment);
+  const { id, name, currentVersion, rollout } = deployment, state = stateOf(deployment);
   return (
     <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
       {isolated(name)} <b>v{currentVersion}</b>
       {state}
+      {rollout !== null && `, ${shareText(rollout)}`}
     </a>
   );
 }

@@ -15,6 +15,7 @@ import type { Visit } from "../page.ts";
 import { textOf, valuesOf } from "../record-values.ts";
 import { Spark } from "./chart.tsx";
 import { Chip, stateOf, statusChip } from "./chips.tsx";
+import { rolloutChip } from "./rollout.tsx";
 import { Table } from "./table.tsx";
 
 const day = 86_400_000; // ms
@@ -120,7 +121,7 @@ function nameOf(visit: Visit, { deployment, split }: Row): Part {
   return (
     <>
       <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>{" "}
-      <b>v{deployment.currentVersion}</b>
+      <b>v{deployment.currentVersion}</b> {rolloutChip(visit, deployment)}
       {worse !== undefined && [" ", <Chip kind="bad">{worse}</Chip>]}
     </>
   );

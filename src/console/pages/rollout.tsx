@@ -1,0 +1,271 @@
+// The rollout of a deployment: starts one, shows the two versions of one beside each other, and changes, completes or stops it.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { invalid } from "../../common/errors.ts";
+import type { DeploymentId, RolloutId } from "../../common/ids.ts";
+import { promoteDeployment } from "../../management/deployment-changes.ts";
+import { getDeployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
+import { diffVersions } from "../../management/renderings.ts";
+import { setRollout, stopRollout } from "../../management/rollout-operations.ts";
+import { readRolloutStats } from "../../management/rollout-stats.ts";
+import { getPromptVersion } from "../../management/versions.ts";
+import { ago, dash } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html } from "../html.ts";
+import { asked, askedVersion, link, sent, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { versionLink } from "../parts/chips.tsx";
+import { Diff } from "../parts/diff.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
+import { Heading, Section } from "../parts/heading.tsx";
+import { doneNotice } from "../parts/notice.tsx";
+import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
+import { Fact, Facts } from "../parts/table.tsx";
+import { VariablesNotice } from "../parts/variables.tsx";
+import { versionChoice } from "./deployment-change.tsx";
+import { withLabels } from "./inputs.tsx";
+
+export const rolloutPage: Page = {
+  path: "/:workspaceId/deployments/:deployId/rollout",
+  section: "deployments",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const deployment = await visit.call(getDeployment, { id, workspaceId });
+    const { reference, rollout } = deployment;
+    const shown = asked(visit, "rollout") as RolloutId | undefined ?? rollout?.id;
+    return {
+      title: `Rollout in ${reference}`,
+      isWide: true,
+      body: (
+        <>
+          {doneNotice(visit, texts)}
+          <Heading
+            title="Rollout"
+            trail={[
+              { label: "Deployments", href: link(visit, ["deployments"]) },
+              { label: isolated(reference), href: link(visit, ["deployments", id]) },
+            ]}
+            lede="A share of the callers gets a candidate, and the others the version that is live."
+          />
+          {shown === undefined ? await startView(visit, deployment) : await numbersView(visit, deployment, shown)}
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
+    const action = sent(visit, "do"), revision = numberOf(visit, "revision");
+    const input = { id, workspaceId, note: sent(visit, "note"), ifRevision: revision };
+    const version = numberOf(visit, "version");
+    const path = ["deployments", id, "rollout"];
+    if (action === "complete") {
+      await visit.call(promoteDeployment, { ...input, version });
+      return { redirect: link(visit, ["deployments", id], { done: "promote" }) };
+    }
+    if (action === "stop") {
+      const { changed } = await visit.call(stopRollout, input);
+      return { redirect: link(visit, ["deployments", id], { done: changed ? "stopped" : "unchanged" }) };
+    }
+    if (action !== "start" && action !== "change") {
+      throw invalid("Field do must be one of start, change, complete, stop");
+    }
+    const certain = numberOf(visit, "certain"), guard = sent(visit, "guard");
+    const { changed } = await withLabels(
+      (member) => labels[member],
+      // What is missing is refused by its name.
+      () => visit.call(setRollout, { ...input, version, percent: numberOf(visit, "percent")!, guard, certain }),
+    );
+    return { redirect: link(visit, path, { done: changed ? action : "unchanged" }) };
+  },
+};
+
+const texts = {
+  start: "The rollout has begun. Applications get both versions within 15 seconds.",
+  change: "The rollout is changed. Who has the candidate keeps it while the share grows.",
+  unchanged: "Nothing had to be changed.",
+};
+
+const labels: Record<string, string> = { percent: "Percent", guard: "Guard", certain: "Certain" };
+
+/** A number that the form sent, which the operation checks further. */
+function numberOf(visit: Visit, name: string): number | undefined {
+  const text = sent(visit, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw invalid(`${labels[name] ?? name} must be a number`);
+  return value;
+}
+
+type ShareFieldsProps = { visit: Visit; rollout: Deployment["rollout"] };
+
+/** How many get the candidate, and what stops the rollout by itself. */
+const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
+  <>
+    <Field
+      label="Percent"
+      name="percent"
+      isRequired
+      value={form.get("percent") ?? rollout?.percent ?? 10}
+      hint="The share of the callers that gets the candidate, from 0.1 to 100 in steps of 0.1."
+    />
+    <Field
+      label="Guard"
+      name="guard"
+      value={form.get("guard") ?? rollout?.guard}
+      hint={
+        <>
+          Optional. Stops the rollout by itself when the candidate is beyond a limit, such as{" "}
+          <code>failures=+2%,p95=+20%</code>.
+        </>
+      }
+    />
+    <Field
+      label="Certain"
+      name="certain"
+      value={form.get("certain") ?? rollout?.certain}
+      hint="How certain the records must make that, in percent. If empty: 99."
+    />
+  </>
+);
+
+async function startView(visit: Visit, deployment: Deployment): Promise<Html> {
+  const { reference, currentVersion, revision, isActive, isProtected, archivedAt } = deployment;
+  if (!isActive || archivedAt !== null) {
+    return (
+      <Empty title="No rollout">
+        {isolated(reference)} is {archivedAt === null ? "off" : "archived"}, so that no rollout can be started.
+      </Empty>
+    );
+  }
+  const version = askedVersion(visit, "version"), isOther = version !== undefined && version !== currentVersion;
+  return (
+    <>
+      {await versionChoice(visit, deployment, version)}
+      {version === currentVersion && <p>Version {version} is live already. A rollout needs another version.</p>}
+      {isOther && (
+        <>
+          <Guarded visit={visit} operation={setRollout} isProtected={isProtected}>
+            <div class="panel">
+              <p>
+                <strong>v{version}</strong> to a share, <strong>v{currentVersion}</strong> to the others
+              </p>
+              <Form submit={`Start with v${version}`}>
+                <HiddenField name="do" value="start" />
+                <HiddenField name="revision" value={revision} />
+                <HiddenField name="version" value={version} />
+                <ShareFields visit={visit} rollout={null} />
+                <NoteField visit={visit} />
+              </Form>
+            </div>
+          </Guarded>
+          {await differenceView(visit, deployment, currentVersion, version)}
+        </>
+      )}
+    </>
+  );
+}
+
+async function numbersView(visit: Visit, deployment: Deployment, id: RolloutId): Promise<Html> {
+  const { promptId, currentVersion, isProtected, rollout: active } = deployment;
+  const stats = await visit.call(readRolloutStats, { id: deployment.id, rollout: id, difference: wantedOf(visit) });
+  const { rollout } = stats, { baseVersion, version, guard, certain } = rollout;
+  return (
+    <>
+      <Facts>
+        <Fact label="Candidate">{versionLink(visit, promptId, version)}</Fact>
+        <Fact label="Base">{versionLink(visit, promptId, baseVersion)}</Fact>
+        <Fact label={rollout.endedAt === null ? "Share" : "Last share"}>{shareText(rollout)}</Fact>
+        <Fact label="Started">
+          {ago(rollout.startedAt, visit.now)}
+          {rollout.startedBy !== "" && [" by ", isolated(rollout.startedBy)]}
+        </Fact>
+        <Fact label="State">
+          {outcomeText(rollout)}
+          {rollout.endedAt !== null && [", ", ago(rollout.endedAt, visit.now)]}
+        </Fact>
+        <Fact label="Guard">{guard === null ? "none" : `${guard} at ${certain} %`}</Fact>
+        <Fact label="Why">{rollout.note === "" ? dash : isolated(rollout.note)}</Fact>
+      </Facts>
+      {active?.id === id && (
+        <Section title="Change">
+          <Guarded visit={visit} operation={setRollout} isProtected={isProtected}>
+            {changeForm(visit, deployment, active)}
+          </Guarded>
+        </Section>
+      )}
+      {active?.id !== id && (
+        <p>
+          Version {currentVersion} is live now.{" "}
+          <a href={link(visit, ["deployments", deployment.id, "rollout"])}>
+            {active === null ? "Start another rollout" : `In progress: ${shareText(active)}`}
+          </a>
+        </p>
+      )}
+      <Section title="What the records show">
+        <Filters>
+          {asked(visit, "rollout") !== undefined && <HiddenField name="rollout" value={id} />}
+          <Field
+            label="Difference to tell (points or %)"
+            name="difference"
+            value={asked(visit, "difference")}
+            placeholder="2 points, 10 %"
+          />
+        </Filters>
+        {armsView(stats)}
+      </Section>
+      <Section title="Shares over time">{stepsTable(visit, stats)}</Section>
+      {await differenceView(visit, deployment, baseVersion, version)}
+    </>
+  );
+}
+
+/** One form whose buttons change the share, complete the rollout and stop it. Enter does the first. */
+const changeForm = (
+  visit: Visit,
+  { revision, currentVersion }: Deployment,
+  rollout: NonNullable<Deployment["rollout"]>,
+): Html => (
+  <form method="post" class="stack panel">
+    <HiddenField name="revision" value={revision} />
+    <HiddenField name="version" value={rollout.version} />
+    <ShareFields visit={visit} rollout={rollout} />
+    <NoteField visit={visit} />
+    <p class="actions">
+      <button class="primary" name="do" value="change">Change the share</button>
+      <button class="plain" name="do" value="complete" formnovalidate>Complete: promote v{rollout.version}</button>
+      <button class="danger" name="do" value="stop" formnovalidate>Stop: all get v{currentVersion}</button>
+    </p>
+  </form>
+);
+
+/** The difference whose need of records is asked for. */
+function wantedOf(visit: Visit): number | undefined {
+  const text = asked(visit, "difference");
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!(value > 0 && value < 100)) throw invalid("Field difference must be a number above 0 and below 100");
+  return value;
+}
+
+async function differenceView(
+  visit: Visit,
+  { promptId: id }: Deployment,
+  from: number,
+  to: number,
+): Promise<Html> {
+  const { call } = visit, { id: workspaceId } = workspaceOf(visit);
+  const [before, after, { diff }] = await Promise.all([
+    call(getPromptVersion, { id, workspaceId, version: from }),
+    call(getPromptVersion, { id, workspaceId, version: to }),
+    call(diffVersions, { id, workspaceId, from, to }),
+  ]);
+  return (
+    <Section title="How the texts differ">
+      <VariablesNotice before={before.variables} after={after.variables} />
+      <Diff text={diff} label={`Version ${from} to ${to}`} />
+    </Section>
+  );
+}

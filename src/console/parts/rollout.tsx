@@ -1,0 +1,152 @@
+// A rollout in words, and its two arms beside each other. Nothing here says which is better: whether more is, the reader knows.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import type { Deployment } from "../../management/deployments.ts";
+import { amountText, measureName } from "../../management/rollout-sentences.ts";
+import type { RolloutStats } from "../../management/rollout-stats.ts";
+import type { Rollout } from "../../management/rollouts.ts";
+import { ago, counted, dash, duration, number, numberText, rounded, share, usd } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { Notice } from "./notice.tsx";
+import { Table } from "./table.tsx";
+
+/** What is rolled out to how many: `v8 to 10 %`. */
+export const shareText = ({ version, percent }: Pick<Rollout, "version" | "percent">): string =>
+  `v${version} to ${percent} %`;
+
+/** The rollout of a deployment that is in progress, with a link to it; nothing if there is none. */
+export const rolloutChip = (visit: Visit, { id, rollout }: Deployment): Part =>
+  rollout !== null && <a class="chip" href={link(visit, ["deployments", id, "rollout"])}>{shareText(rollout)}</a>;
+
+/** What making a version live does to the rollout in progress, or what takes its deployment away. */
+export function endingOf({ rollout }: Deployment, promoted?: number): Part {
+  if (rollout === null) return undefined;
+  return (
+    <Notice kind="info">
+      A rollout is in progress: {shareText(rollout)}. This {promoted === rollout.version ? "completes" : "ends"} it.
+    </Notice>
+  );
+}
+
+const outcomes: Record<NonNullable<Rollout["outcome"]>, string> = {
+  promoted: "completed: the candidate was promoted",
+  replaced: "ended: another version was promoted",
+  rolled_back: "ended by a rollback",
+  stopped: "stopped",
+  guard: "stopped by its guard",
+  deactivated: "ended: the deployment was switched off",
+  archived: "ended: the deployment was archived",
+};
+
+/** How a rollout ended. */
+export const outcomeText = ({ outcome }: Rollout): string => outcome === null ? "in progress" : outcomes[outcome];
+
+/** The rollouts of a deployment, each with a link to its numbers. */
+export const rolloutsTable = (visit: Visit, rollouts: readonly Rollout[]): Html => (
+  <Table
+    caption="Rollouts"
+    rows={rollouts}
+    columns={[
+      {
+        label: "Rollout",
+        isHead: true,
+        cell: ({ id, deployId, baseVersion, ...rollout }) => (
+          <a href={link(visit, ["deployments", deployId, "rollout"], { rollout: id })}>
+            {shareText(rollout)}, v{baseVersion} to the others
+          </a>
+        ),
+      },
+      { label: "Started", cell: ({ startedAt }) => ago(startedAt, visit.now) },
+      { label: "Outcome", cell: outcomeText },
+      { label: "Ended", cell: ({ endedAt }) => ago(endedAt, visit.now) },
+      { label: "Who", cell: ({ startedBy }) => startedBy === "" ? dash : isolated(startedBy) },
+      { label: "Why", isMain: true, cell: ({ note }) => note === "" ? dash : isolated(note) },
+    ]}
+  />
+);
+
+type Difference = RolloutStats["differences"][number];
+
+/** Both arms: how many records each has, and what is known of each difference. */
+export function armsView({ base, candidate, differences, sampleRatio, sentence }: RolloutStats): Html {
+  const range = (found: Difference, ends: Difference["interval"]) =>
+    ends === null ? dash : `${amountText(ends.low, found.unit)} to ${amountText(ends.high, found.unit)}`;
+  return (
+    <>
+      <Notice kind="info">{sentence}.</Notice>
+      <p>
+        Base v{base.version}: {counted(base.records, "record")}. Candidate v{candidate.version}:{" "}
+        {counted(candidate.records, "record")}. {sampleRatio.sentence}.
+      </p>
+      <Table
+        caption="Both versions"
+        rows={differences}
+        isCompared
+        columns={[
+          { label: "Figure", isHead: true, cell: (found) => isolated(measureName(found)) },
+          { label: `Base v${base.version}`, isNumber: true, cell: (found) => valueOf(found, base) },
+          { label: `Candidate v${candidate.version}`, isNumber: true, cell: (found) => valueOf(found, candidate) },
+          {
+            label: "Difference",
+            isNumber: true,
+            cell: ({ difference, unit }) =>
+              difference === null ? dash : <data value={difference}>{amountText(difference, unit)}</data>,
+          },
+          { label: "95 % at any time", isNumber: true, cell: (found) => range(found, found.sequence) },
+          { label: "95 % for one look", isNumber: true, cell: (found) => range(found, found.interval) },
+          {
+            label: "Records needed",
+            isNumber: true,
+            cell: ({ needed }) => needed === null ? dash : number(needed),
+          },
+          { label: "What it says", isMain: true, cell: ({ sentence }) => `${sentence}.` },
+        ]}
+      />
+      <p class="hint">
+        A difference is the candidate beside the base. The range at any time holds however often someone looks. The one
+        for one look holds if its time was chosen beforehand.
+      </p>
+    </>
+  );
+}
+
+/** What an arm has of a measure. */
+function valueOf({ measure, name, label }: Difference, arm: RolloutStats["base"]): Part {
+  const { failures, latency, tokens, cost } = arm;
+  const shareOf = (part: number | null | undefined) => part === null || part === undefined ? dash : share(part);
+  switch (measure) {
+    case "failures":
+      return shareOf(failures?.share);
+    case "latency":
+      return duration(latency.mean);
+    case "p95":
+      return duration(latency.p95);
+    case "tokens":
+      return tokens.mean === null ? dash : rounded(tokens.mean);
+    case "cost":
+      return usd(cost.mean);
+    case "feedback": {
+      const found = arm.feedback.find((stats) => stats.name === name);
+      if (label !== null) return shareOf(found?.labels.find((each) => each.label === label)?.share);
+      return typeof found?.mean === "number" ? rounded(found.mean) : shareOf(found?.share);
+    }
+  }
+}
+
+/** The shares over time, each with its records. */
+export const stepsTable = (visit: Visit, { steps }: RolloutStats): Html => (
+  <Table
+    caption="Shares over time"
+    rows={steps}
+    columns={[
+      { label: "Share", isHead: true, cell: ({ percent }) => `${numberText(percent)} %` },
+      { label: "From", cell: ({ at }) => ago(at, visit.now) },
+      { label: "Records of the base", isNumber: true, cell: ({ base }) => number(base) },
+      { label: "Records of the candidate", isNumber: true, cell: ({ candidate }) => number(candidate) },
+    ]}
+  />
+);
