@@ -80,6 +80,9 @@ test("the numbers of both versions are those of the service, with both ranges an
   assert.match(page, `${failures!.sentence}.`);
   assert.match(page, "60 of 120 sessions began with the candidate; its share promises about 60.");
   assert.equal(tableIn(page, "Shares over time"), [[[], ["60"], ["60"]]]);
+  const statistics = await visitor.see(`${path}/stats`);
+  assert.match(statistics, /Base v1.*Candidate v2.*60 of v1, 60 of v2/s);
+  assert.match(await visitor.see(`${path}/stats?view=table`), "Candidate v2 (records)");
   assert.not.match(page, /better|worse|winner/);
   assert.ok(valuesIn(page).length > 10 && weightOf(page) < 60_000, `${weightOf(page)} bytes`);
   const completed = await visitor.send(`${path}/rollout`, { do: "complete", version: "2", note: "Good", percent: "" });

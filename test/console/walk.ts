@@ -33,6 +33,7 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     deployments: at("deployments"),
     deployment,
     promote: `${deployment}/promote?version=2`,
+    rollout: `${deployment}/rollout?version=2`,
     stats: `${deployment}/stats`,
     feedback: `${deployment}/feedback`,
     agreement: at("agreement?name=thumb&first=ann&second=bob"),

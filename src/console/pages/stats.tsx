@@ -2,6 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import { listRollouts } from "../../management/rollout-operations.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -10,6 +11,7 @@ import type { Visit } from "../page.ts";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Section } from "../parts/heading.tsx";
+import { armsPanels, outcomeText, shareText } from "../parts/rollout.tsx";
 import { panelsOf, statsTable } from "../parts/stats.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
@@ -21,7 +23,8 @@ export const statsPage = statsPageOf({
   title: "Statistics",
   lede: (reference) => <>What the records of {reference} show. Times are in UTC.</>,
   async body(visit, stats, interval) {
-    const { all, versions, records } = stats;
+    const { deployId: id, all, versions, records } = stats;
+    const { items: [rollout] } = await visit.call(listRollouts, { id, limit: 1 });
     const columns = versions.slice(0, mostVersions).map(({ version, ...stats }) => ({ label: `v${version}`, stats }));
     return (
       <>
@@ -30,8 +33,15 @@ export const statsPage = statsPageOf({
           stats={stats}
           interval={interval}
           title={`By ${interval}`}
-          panelsOf={(points) => panelsOf(points, all)}
+          panelsOf={(points) => [...panelsOf(points, all), ...armsPanels(stats, rollout, points)]}
         >
+          {rollout !== undefined && (
+            <p class="hint">
+              Rollout of{" "}
+              <a href={link(visit, ["deployments", id, "rollout"], { rollout: rollout.id })}>{shareText(rollout)}</a>:
+              {` ${outcomeText(rollout)}.`}
+            </p>
+          )}
           {all.cost.unpriced === records && (
             <p class="hint">No record has a cost. Set prices, or send the cost with the records.</p>
           )}

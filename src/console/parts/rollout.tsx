@@ -5,12 +5,14 @@
 import type { Deployment } from "../../management/deployments.ts";
 import { amountText, measureName } from "../../management/rollout-sentences.ts";
 import type { RolloutStats } from "../../management/rollout-stats.ts";
+import type { Stats } from "../../management/stats.ts";
 import type { Rollout } from "../../management/rollouts.ts";
 import { ago, counted, dash, duration, number, numberText, rounded, share, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
+import type { Panel } from "./chart.tsx";
 import { Notice } from "./notice.tsx";
 import { Table } from "./table.tsx";
 
@@ -135,6 +137,35 @@ function valueOf({ measure, name, label }: Difference, arm: RolloutStats["base"]
       return typeof found?.mean === "number" ? rounded(found.mean) : shareOf(found?.share);
     }
   }
+}
+
+type Point = Stats["series"][number];
+
+/** The panel of a chart with the records of both versions of a rollout. There is none where no record is of the candidate. */
+export function armsPanels(
+  { series }: Stats,
+  rollout: Rollout | undefined,
+  points: readonly (Point | undefined)[],
+): Panel[] {
+  const countOf = (point: Point | undefined, version: number) =>
+    point?.versions.find((each) => each.version === version)?.records ?? 0;
+  if (rollout === undefined || !series.some((point) => countOf(point, rollout.version) > 0)) return [];
+  const arms = [["Base", rollout.baseVersion], ["Candidate", rollout.version]] as const;
+  const say = (counted: readonly Point[]) =>
+    arms.map(([, version]) =>
+      `${numberText(counted.reduce((sum, point) => sum + countOf(point, version), 0))} of v${version}`
+    ).join(", ");
+  return [{
+    title: "Versions",
+    unit: "records",
+    kind: "bars",
+    series: arms.map(([name, version]) => ({
+      name: `${name} v${version}`,
+      values: points.map((point) => point === undefined ? null : countOf(point, version)),
+    })),
+    total: say(series),
+    readouts: points.map((point) => point === undefined ? "" : say([point])),
+  }];
 }
 
 /** The shares over time, each with its records. */
