@@ -235,7 +235,7 @@ const changeForm = (
     <NoteField visit={visit} />
     <p class="actions">
       <button class="primary" name="do" value="change">Change the share</button>
-      <button class="plain" name="do" value="complete" formnovalidate>Complete: promote v{rollout.version}</button>
+      <button name="do" value="complete" formnovalidate>Complete: promote v{rollout.version}</button>
       <button class="danger" name="do" value="stop" formnovalidate>Stop: all get v{currentVersion}</button>
     </p>
   </form>

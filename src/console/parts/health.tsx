@@ -121,7 +121,8 @@ function nameOf(visit: Visit, { deployment, split }: Row): Part {
   return (
     <>
       <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>{" "}
-      <b>v{deployment.currentVersion}</b> {rolloutChip(visit, deployment)}
+      <b>v{deployment.currentVersion}</b>
+      {deployment.rollout !== null && [" ", rolloutChip(visit, deployment)]}
       {worse !== undefined && [" ", <Chip kind="bad">{worse}</Chip>]}
     </>
   );

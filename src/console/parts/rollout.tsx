@@ -75,8 +75,6 @@ type Difference = RolloutStats["differences"][number];
 
 /** Both arms: how many records each has, and what is known of each difference. */
 export function armsView({ base, candidate, differences, sampleRatio, sentence }: RolloutStats): Html {
-  const range = (found: Difference, ends: Difference["interval"]) =>
-    ends === null ? dash : `${amountText(ends.low, found.unit)} to ${amountText(ends.high, found.unit)}`;
   return (
     <>
       <Notice kind="info">{sentence}.</Notice>
@@ -87,19 +85,11 @@ export function armsView({ base, candidate, differences, sampleRatio, sentence }
       <Table
         caption="Both versions"
         rows={differences}
-        isCompared
         columns={[
           { label: "Figure", isHead: true, cell: (found) => isolated(measureName(found)) },
           { label: `Base v${base.version}`, isNumber: true, cell: (found) => valueOf(found, base) },
           { label: `Candidate v${candidate.version}`, isNumber: true, cell: (found) => valueOf(found, candidate) },
-          {
-            label: "Difference",
-            isNumber: true,
-            cell: ({ difference, unit }) =>
-              difference === null ? dash : <data value={difference}>{amountText(difference, unit)}</data>,
-          },
-          { label: "95 % at any time", isNumber: true, cell: (found) => range(found, found.sequence) },
-          { label: "95 % for one look", isNumber: true, cell: (found) => range(found, found.interval) },
+          { label: "Difference", isNumber: true, cell: rangesOf },
           {
             label: "Records needed",
             isNumber: true,
@@ -109,9 +99,24 @@ export function armsView({ base, candidate, differences, sampleRatio, sentence }
         ]}
       />
       <p class="hint">
-        A difference is the candidate beside the base. The range at any time holds however often someone looks. The one
-        for one look holds if its time was chosen beforehand.
+        A difference is the candidate beside the base, with ranges at 95 %. The one at any time holds however often
+        someone looks. The one for one look holds if its time was chosen beforehand. About as many records more are
+        needed until half of such rollouts show the difference that is to be told.
       </p>
+    </>
+  );
+}
+
+/** A difference with the range that holds at any time, and the one that holds for one look. */
+function rangesOf({ difference, unit, sequence, interval }: Difference): Part {
+  if (difference === null) return dash;
+  const range = (words: string, ends: Difference["interval"]) =>
+    ends !== null && <p class="hint">{words}: {amountText(ends.low, unit)} to {amountText(ends.high, unit)}</p>;
+  return (
+    <>
+      <data value={difference}>{amountText(difference, unit)}</data>
+      {range("at any time", sequence)}
+      {range("one look", interval)}
     </>
   );
 }
