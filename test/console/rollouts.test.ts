@@ -68,7 +68,9 @@ test("the numbers of both versions are those of the service, with both ranges an
       ...{ sessionId: `${promptVersion} ${nth}`, latency: 800 + nth },
     }))
   );
-  for (const answer of await Promise.all(bodies.map((body) => world.submit(body)))) taken(answer, 201);
+  const records = await Promise.all(bodies.map((body) => world.submit(body)));
+  const [record] = records.map((answer) => taken<{ id: string }>(answer, 201));
+  assert.match(await visitor.see(`/records/${record!.id}`), `/rollout?rollout=${id}">Both versions</a>`);
   const page = await visitor.see(`${path}/rollout?difference=5`);
   const stats = taken<{ differences: { measure: string; difference: number; sentence: string; needed: number }[] }>(
     await world.manage("GET", `${path}/rollouts/${id}/stats?difference=5`),

@@ -36,7 +36,17 @@ import { statusOf } from "../../http/respond.ts";
 import { findNeighbours } from "./records.tsx";
 
 // What stands above, or is of the service.
-const shownMembers = ["id", "promptVersion", "createdAt", "status", "sessionId", "latency", "startAt", "endAt"];
+const shownMembers = [
+  "id",
+  "promptVersion",
+  "rollout",
+  "createdAt",
+  "status",
+  "sessionId",
+  "latency",
+  "startAt",
+  "endAt",
+];
 shownMembers.push("deployId", "reference", "keyId", "statusName", "feedback");
 const mostJson = 8_192; // characters of what is shown as JSON
 

@@ -28,6 +28,13 @@ export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Ht
       <Fact label="Deployment">
         <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
       </Fact>
+      {record.rollout !== undefined && (
+        <Fact label="Rollout">
+          <a href={link(visit, ["deployments", deployment.id, "rollout"], { rollout: record.rollout })}>
+            Both versions
+          </a>
+        </Fact>
+      )}
       <Fact label="Session">
         <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
       </Fact>
