@@ -18,7 +18,7 @@ type RecordFactsProps = { visit: Visit; record: Diagnosis; deployment: Deploymen
 
 /** The facts that every page of a record begins with. */
 export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Html {
-  const { status, sessionId: session, latency } = valuesOf(record);
+  const { status, sessionId: session, latency } = valuesOf(record), { rollout } = record;
   return (
     <>
       <Fact label="Status">{statusChip(visit, status)}</Fact>
@@ -28,9 +28,9 @@ export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Ht
       <Fact label="Deployment">
         <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
       </Fact>
-      {record.rollout !== undefined && (
+      {typeof rollout === "string" && (
         <Fact label="Rollout">
-          <a href={link(visit, ["deployments", deployment.id, "rollout"], { rollout: record.rollout })}>
+          <a href={link(visit, ["deployments", deployment.id, "rollout"], { rollout })}>
             Both versions
           </a>
         </Fact>
