@@ -45,6 +45,7 @@ test("a rollout is started, raised and stopped from the deployment, and stands w
   const page = await visitor.see(`${path}/rollout`);
   assert.match(page, "No record of this rollout yet");
   assert.match(page, "Try &lt;it&gt;");
+  assert.match(page, "If empty, the one that it has stays.");
   assert.is((await visitor.send(`${path}/rollout`, share("50.5", { do: "change", note: "More" }))).status, 303);
   assert.is((await state()).rollout!.percent, 50.5);
   assert.is((await visitor.send(`${path}/rollout`, { do: "stop", note: "Enough" })).status, 303);

@@ -118,7 +118,7 @@ const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
       hint={
         <>
           Optional. Stops the rollout by itself when the candidate is beyond a limit, such as{" "}
-          <code>failures=+2%,p95=+20%</code>.
+          <code>failures=+2%,p95=+20%</code>.{rollout?.guard ? " If empty, the one that it has stays." : ""}
         </>
       }
     />
