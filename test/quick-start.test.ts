@@ -38,7 +38,7 @@ const known = new Map<string, string>();
 
 /** Replaces what stands for something else in a text of the documents. */
 const fillIn = (text: string): string =>
-  text.replace(/\b(ws|key|token|prompt|dep|pl|price|diag|review)_…/g, (name) => known.get(name) ?? name)
+  text.replace(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro)_…/g, (name) => known.get(name) ?? name)
     .replace(/http:\/\/127\.0\.0\.1:8787|https:\/\/prompts\.example\.com/g, service.seen)
     .replaceAll("$ADMIN_TOKEN", adminToken)
     .replace(/^[\w-]+\.(json|ndjson|csv|db)$/, `${folder.path}/$&`);
@@ -50,7 +50,7 @@ const read = (path: string) => terminal.read(resolve(folder.path, path));
 async function runCommand(words: string[], settings: Record<string, string> = env): Promise<string> {
   const { code, out, said } = await runIn(words.map(fillIn), settings, "", { read });
   assert.is(code, 0, `${words.join(" ")}: ${said}`);
-  for (const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review)_\w{20,}/g)) {
+  for (const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro)_\w{20,}/g)) {
     known.set(`${kind}_…`, id);
   }
   return out;
@@ -148,13 +148,17 @@ test("the commands of src/cli/README.md work one after the other", async () => {
   const { data } = JSON.parse(await readFile(pathOf("test/files/fixtures/langfuse.json"), "utf8"));
   // The prompts behind these two versions are ones that no import takes.
   await writeFile(`${folder.path}/langfuse.json`, JSON.stringify({ data: data.slice(0, 2) }));
+  await writeFile(`${folder.path}/shorter.json`, JSON.stringify({ title: "Shorter", messages: [] }));
   await writeFile(`${folder.path}/scores.csv`, `record,name,value\n${known.get("diag_…")},thumb,true\n`);
   // Commands for prompts in git read and write the current folder.
   const before = cwd();
   chdir(folder.path);
   try {
-    await runCommands(cli.text);
+    const rollouts = sectionOf(cli, "Give a version to some first");
+    await runCommands(cli.text.replace(rollouts, ""));
     await runCommands(sectionOf(readme, "Prompts in git"));
+    // They leave a version that no file has.
+    await runCommands(rollouts);
   } finally {
     chdir(before);
   }

@@ -88,6 +88,9 @@ function checkPromptledger(words: string[]): void {
 /** Options of test/check.ts and test/repeat.ts. */
 const ofTests = ["--record", "--shuffle", "--times", "--beside", "--syncs"];
 
+/** Options of test/bench/simulate.ts. */
+const ofSimulations = ["--rollouts", "--records", "--seed", "--json"];
+
 /** Throws what is wrong with a script of package.json and its arguments. */
 function checkScript(name: string, args: string[]): void {
   assert.ok(Object.hasOwn(manifest.scripts, name), `no script ${name}`);
@@ -97,6 +100,8 @@ function checkScript(name: string, args: string[]): void {
     const values = args.flatMap((arg, index) => args[index - 1] === "--fault" ? [arg] : []);
     for (const part of values) assert.ok(Object.keys(faults).some((fault) => fault.includes(part)), part);
     for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(source.includes(option), option);
+  } else if (name === "simulate") {
+    for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(ofSimulations.includes(option), option);
   } else if (name === "test:repeat") {
     for (const option of args.filter((arg) => arg.startsWith("--"))) assert.ok(ofTests.includes(option), option);
   } else if (name.startsWith("test:")) {

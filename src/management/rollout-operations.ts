@@ -23,7 +23,8 @@ export const setRollout = operation({
   path: "/deployments/{id}/rollout",
   role: "editor",
   guardsProtected: true,
-  command: "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain NUMBER] [--stop] [--list]",
+  command:
+    "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain PERCENT] [--stop] [--list]",
   input: {
     ...change,
     version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),

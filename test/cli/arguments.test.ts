@@ -161,6 +161,8 @@ const samples: Record<string, string> = {
   ACTION: "deployment.promoted",
   VALUE: "true",
   NUMBER: "0.5",
+  PERCENT: "50",
+  LIMITS: "failures=+2%",
 };
 
 const argvOf = (parameters: Parameter[]) =>
