@@ -75,7 +75,7 @@ export const reviewRecordPage: Page = {
     await visit.call(showReviewRecord, { id, recordId });
     if (isAboutFeedback(visit)) {
       const done = await changeFeedback(visit, recordId);
-      if (done !== "given" || !await isJudged(visit, review, recordId)) {
+      if (done === "withdrawn" || !await isJudged(visit, review, recordId)) {
         return { redirect: `${link(visit, ["reviews", id, "records", recordId], { done })}#feedback` };
       }
       await visit.call(finishReviewRecord, input);
