@@ -83,6 +83,17 @@ export async function changeDeployment(
   return await commitPlan(management, planChange(before, action, members, columns, management.clock()));
 }
 
+/** Stops the rollout in progress, so that all callers get the live version. */
+export async function stopRolloutOf(
+  management: Management,
+  before: Deployment & { rollout: ActiveRollout },
+  outcome: RolloutOutcome,
+): Promise<DeploymentResult> {
+  const now = management.clock();
+  const plan = planChange(before, "rollout_stopped", { rollout: null }, {}, now);
+  return await commitPlan(management, plan, [endRollout(before.rollout.id, outcome, now)]);
+}
+
 /** Makes a planned change, with further statements. */
 export async function commitPlan(
   management: Management,

@@ -1,14 +1,14 @@
 // Checks the guards of the rollouts in progress, and stops those whose candidate is beyond a limit. It starts and raises none.
 import type { Statement } from "../database/database.ts";
 import { tallyOf } from "../ledger/arms.ts";
-import { commitPlan, planChange } from "./deployment-writes.ts";
+import { stopRolloutOf } from "./deployment-writes.ts";
 import { requireDeployment } from "./deployments.ts";
 import { findCrossed, levelOf } from "./guards.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { scopeOfDeployment } from "./record-filter.ts";
 import { measureRollout } from "./rollout-stats.ts";
-import { endRollout, Rollout, rolloutTable } from "./rollouts.ts";
+import { Rollout, rolloutTable } from "./rollouts.ts";
 import { exactly } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
@@ -38,10 +38,9 @@ const stopByGuard = operation({
   refusals: [],
   async run(management, { id, rollout }) {
     const before = await requireDeployment(management, id);
-    if (before.rollout?.id !== rollout) return { changed: false };
-    const now = management.clock();
-    const plan = planChange(before, "rollout_stopped", { rollout: null }, {}, now);
-    await commitPlan(management, plan, [endRollout(rollout, "guard", now)]);
+    const active = before.rollout;
+    if (active?.id !== rollout) return { changed: false };
+    await stopRolloutOf(management, { ...before, rollout: active }, "guard");
     return { changed: true };
   },
 });

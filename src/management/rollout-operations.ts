@@ -4,7 +4,7 @@ import { archived, conflict } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import { described, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { change, commitPlan, planChange, requireForChange } from "./deployment-writes.ts";
+import { change, commitPlan, planChange, requireForChange, stopRolloutOf } from "./deployment-writes.ts";
 import { DeploymentResult, requireDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -12,7 +12,7 @@ import { guardInput, requireUnits } from "./guards.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
-import { endRollout, percent, Rollout, rolloutTable } from "./rollouts.ts";
+import { percent, Rollout, rolloutTable } from "./rollouts.ts";
 import { insertInto, updateOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
 
@@ -102,9 +102,7 @@ export const stopRollout = operation({
     const before = await requireForChange(management, input);
     const { rollout } = before;
     if (rollout === null) return { ...before, changed: false };
-    const now = management.clock();
-    const plan = planChange(before, "rollout_stopped", { rollout: null }, {}, now);
-    return await commitPlan(management, plan, [endRollout(rollout.id, "stopped", now)]);
+    return await stopRolloutOf(management, { ...before, rollout }, "stopped");
   },
 });
 

@@ -21,6 +21,19 @@ export async function openContext(browser: Browser, options: BrowserContextOptio
   return context;
 }
 
+/** Opens a page in a context of its own. What its scripts and its console complain of is collected in `errors`. */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions,
+): Promise<{ context: BrowserContext; page: Page; errors: string[] }> {
+  const context = await openContext(browser, options);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  return { context, page, errors };
+}
+
 /** Its own flags for functions in a cloud: some keep all pages in one process, and give up what separates sites. */
 const unlikePeople =
   /^--(single-process|headless.*|disable-web-security|disable-site-isolation-trials|allow-running-insecure-content)$/;

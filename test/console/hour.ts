@@ -1,7 +1,7 @@
 // An hour of a reviewer at the console, in a browser with scripts or without: gives, changes and withdraws feedback by keys alone.
 import * as assert from "uvu/assert";
 import type { Browser } from "playwright-core";
-import { openContext } from "./browser.ts";
+import { openPage } from "./browser.ts";
 import { enter, go } from "./week.ts";
 import type { Place } from "./week.ts";
 
@@ -12,11 +12,7 @@ export async function reviewForAnHour(
   hasScripts: boolean,
   look: (page: Parameters<typeof enter>[0]) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  const context = await openContext(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
   const { keyboard } = page;
   const press = (key: string) => go(page, () => keyboard.press(key));
   const noticed = async (words: string) =>

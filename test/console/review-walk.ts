@@ -1,7 +1,7 @@
 // A review in a browser, with scripts or without: created of a filter, worked through and looked at, by keys alone.
 import * as assert from "uvu/assert";
 import type { Browser, Page } from "playwright-core";
-import { openContext } from "./browser.ts";
+import { openPage } from "./browser.ts";
 import { enter, go } from "./week.ts";
 import type { Place } from "./week.ts";
 
@@ -12,11 +12,7 @@ export async function workThroughReview(
   hasScripts: boolean,
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const context = await openContext(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
   const { keyboard } = page;
   const press = (key: string) => go(page, () => keyboard.press(key));
   const button = (name: string) => page.getByRole("button", { name });

@@ -1,7 +1,7 @@
 // A week of a person at the console, in a browser with scripts or without: from signing in to what a reader may not do.
 import * as assert from "uvu/assert";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openContext } from "./browser.ts";
+import { openPage } from "./browser.ts";
 
 /** Where the console is, and the token of who signs in: an owner. The workspace has the history of the demo. */
 export type Place = { url: string; token: string };
@@ -28,11 +28,7 @@ export async function enter(page: Page, { url, token }: Place): Promise<void> {
 
 /** Lives through the week. Every step is one that only links, forms and buttons lead to. */
 export async function liveThroughWeek(browser: Browser, place: Place, hasScripts: boolean): Promise<void> {
-  const context = await openContext(browser, { javaScriptEnabled: hasScripts });
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts });
 
   /** Fills in a field of a filter, which scripts apply once it is left. */
   async function filter(label: string, text: string): Promise<void> {
