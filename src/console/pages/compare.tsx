@@ -7,20 +7,18 @@ import type { PromptId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
 import { listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { diffVersions } from "../../management/renderings.ts";
-import { getPrompt, getPromptVersion } from "../../management/versions.ts";
+import { getPrompt } from "../../management/versions.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { VariablesNotice } from "../parts/variables.tsx";
 import { comparedFeedback } from "./compared-feedback.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
+import { readDifference } from "./version-difference.tsx";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",
@@ -30,10 +28,8 @@ export const comparePage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
     const newest = await call(getPrompt, { id, workspaceId });
     const to = askedVersion(visit, "to") ?? newest.version, from = askedVersion(visit, "from") ?? Math.max(to - 1, 1);
-    const [before, after, { diff }, deployments] = await Promise.all([
-      call(getPromptVersion, { id, workspaceId, version: from }),
-      call(getPromptVersion, { id, workspaceId, version: to }),
-      call(diffVersions, { id, workspaceId, from, to }),
+    const [{ difference }, deployments] = await Promise.all([
+      readDifference(visit, id, from, to),
       listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
     ]);
     return {
@@ -52,10 +48,7 @@ export const comparePage: Page = {
             <Field label={`with (1 to ${newest.version})`} name="to" type="number" value={to} />
             {deployments.length > 0 && numbersFields(visit, deployments)}
           </Filters>
-          <Section title="Difference">
-            <VariablesNotice before={before.variables} after={after.variables} />
-            <Diff text={diff} label={`Version ${from} to ${to}`} />
-          </Section>
+          <Section title="Difference">{difference}</Section>
           {await numbersOf(visit, [from, to], deployments)}
         </>
       ),

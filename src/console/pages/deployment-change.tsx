@@ -11,25 +11,23 @@ import { getDeployment, listDeployments } from "../../management/deployments.ts"
 import type { Deployment } from "../../management/deployments.ts";
 import { findRollbackTargets } from "../../management/history.ts";
 import { listDiagnoses } from "../../management/records.ts";
-import { diffVersions } from "../../management/renderings.ts";
-import { getPromptVersion, listPromptVersions } from "../../management/versions.ts";
+import { listPromptVersions } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
 import { dayText } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { VariablesNotice } from "../parts/variables.tsx";
 import { comparedFeedback } from "./compared-feedback.tsx";
 import { changes } from "./deployment-actions.ts";
 import type { ChangeName } from "./deployment-actions.ts";
 import { momentText } from "./inputs.tsx";
+import { readDifference } from "./version-difference.tsx";
 
 export const deploymentChangePage: Page = {
   path: "/:workspaceId/deployments/:deployId/:change",
@@ -132,14 +130,8 @@ export async function versionChoice(
 }
 
 async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
-  const { call } = visit;
   const { promptId, currentVersion } = deployment;
-  const { id: workspaceId } = workspaceOf(visit);
-  const [live, next, { diff }] = await Promise.all([
-    call(getPromptVersion, { id: promptId, workspaceId, version: currentVersion }),
-    call(getPromptVersion, { id: promptId, workspaceId, version }),
-    call(diffVersions, { id: promptId, workspaceId, from: currentVersion, to: version }),
-  ]);
+  const { after: next, difference } = await readDifference(visit, promptId, currentVersion, version);
   const { comparison, since } = await compareWithLive(visit, deployment, next);
   const { b } = comparison, other = b.deployId === deployment.id ? undefined : b.reference;
   const all = {
@@ -148,10 +140,7 @@ async function outcomeOf(visit: Visit, deployment: Deployment, version: number):
   };
   return (
     <>
-      <Section title="What will differ">
-        <VariablesNotice before={live.variables} after={next.variables} />
-        <Diff text={diff} label={`Version ${currentVersion} to ${version}`} />
-      </Section>
+      <Section title="What will differ">{difference}</Section>
       <Section title={other === undefined ? "What both did here" : "What both did"}>
         {other !== undefined && (
           <p class="hint">Version {version} has no records here. Its numbers are those of {breakable(other)}.</p>

@@ -7,26 +7,23 @@ import type { DeploymentId, RolloutId } from "../../common/ids.ts";
 import { promoteDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { diffVersions } from "../../management/renderings.ts";
 import { setRollout, stopRollout } from "../../management/rollout-operations.ts";
 import { readRolloutStats } from "../../management/rollout-stats.ts";
-import { getPromptVersion } from "../../management/versions.ts";
 import { ago, dash } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { versionLink } from "../parts/chips.tsx";
-import { Diff } from "../parts/diff.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
-import { VariablesNotice } from "../parts/variables.tsx";
 import { versionChoice } from "./deployment-change.tsx";
 import { withLabels } from "./inputs.tsx";
+import { readDifference } from "./version-difference.tsx";
 
 export const rolloutPage: Page = {
   path: "/:workspaceId/deployments/:deployId/rollout",
@@ -250,22 +247,6 @@ function wantedOf(visit: Visit): number | undefined {
   return value;
 }
 
-async function differenceView(
-  visit: Visit,
-  { promptId: id }: Deployment,
-  from: number,
-  to: number,
-): Promise<Html> {
-  const { call } = visit, { id: workspaceId } = workspaceOf(visit);
-  const [before, after, { diff }] = await Promise.all([
-    call(getPromptVersion, { id, workspaceId, version: from }),
-    call(getPromptVersion, { id, workspaceId, version: to }),
-    call(diffVersions, { id, workspaceId, from, to }),
-  ]);
-  return (
-    <Section title="How the texts differ">
-      <VariablesNotice before={before.variables} after={after.variables} />
-      <Diff text={diff} label={`Version ${from} to ${to}`} />
-    </Section>
-  );
+async function differenceView(visit: Visit, { promptId }: Deployment, from: number, to: number): Promise<Html> {
+  return <Section title="How the texts differ">{(await readDifference(visit, promptId, from, to)).difference}</Section>;
 }
