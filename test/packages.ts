@@ -34,22 +34,27 @@ export async function modulesOf(folder: string, options: { install: boolean }): 
 
 /** Installs in a folder unless it is there, and gives the path of its `node_modules`. */
 async function install(target: string, { manifest, lock }: Files): Promise<string> {
-  const modules = `${target}/node_modules`;
-  if (await exists(modules)) return modules;
-  await mkdir(pathOf(".cache"), { recursive: true });
-  // The tests of several runtimes run at the same time: the folder appears complete or not at all.
-  const part = await mkdtemp(`${target}-`);
-  try {
+  await makeOnce(target, async (part) => {
     await writeFile(`${part}/package.json`, manifest);
     await writeFile(`${part}/package-lock.json`, lock);
     await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: part });
+  });
+  return `${target}/node_modules`;
+}
+
+/** Makes and fills a folder of `.cache` unless it is there. It appears complete or not at all, however many tests make it. */
+export async function makeOnce(target: string, fill: (part: string) => Promise<unknown>): Promise<void> {
+  if (await exists(target)) return;
+  await mkdir(pathOf(".cache"), { recursive: true });
+  const part = await mkdtemp(`${target}-`);
+  try {
+    await fill(part);
     await rename(part, target).catch(async (error: unknown) => {
-      if (!await exists(modules)) throw error;
+      if (!await exists(target)) throw error;
     });
   } finally {
     await rm(part, { recursive: true, force: true });
   }
-  return modules;
 }
 
 const exists = (path: string) => access(path).then(() => true, () => false);

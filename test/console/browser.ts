@@ -1,15 +1,38 @@
 // A real Chromium, which comes from npm and runs without anything installed beside it.
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { promisify } from "node:util";
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import axe from "axe-core";
+import { makeOnce } from "../packages.ts";
+import { pathOf } from "../runtimes.ts";
 
 /** Starts the browser. Whoever starts it closes it. */
 export async function startBrowser(): Promise<Browser> {
   chromium.setGraphicsMode = false;
-  const executablePath = await chromium.executablePath();
+  const executablePath = `${await unpack()}/chromium`;
   const args = chromium.args.filter((arg) => !unlikePeople.test(arg));
   return await playwright.launch({ executablePath, args, timeout: patience });
+}
+
+/**
+ * Unpacks the browser where nothing else cleans up. The package unpacks to the folder for temporary files, and takes what it finds
+ * there: what another test is still writing, or what somebody has removed a part of.
+ */
+async function unpack(): Promise<string> {
+  const manifest = await readFile(pathOf("node_modules/@sparticuz/chromium/package.json"), "utf8");
+  const { version } = JSON.parse(manifest) as { version: string };
+  const folder = pathOf(`.cache/chromium-${version}`);
+  const code = 'import chromium from "@sparticuz/chromium"; await chromium.executablePath();';
+  await makeOnce(folder, (TMPDIR) =>
+    promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
+      cwd: pathOf("."),
+      env: { ...process.env, TMPDIR },
+    }));
+  return folder;
 }
 
 const patience = 120_000; // ms: it only ends what hangs
