@@ -207,10 +207,10 @@ export async function createStage() {
       const answer = await world.manage("POST", `/keys/${key.id}/rotate`, body);
       if (key.isRevoked) return refused(answer, 409, `API key ${key.id} is revoked`);
       if (expiry <= now) return refused(answer, 409, `API key ${key.id} has expired: give it a new expiry`);
-      const end = command.overlapMs === 0 ? 0 : now + command.overlapMs;
-      for (const secret of key.secrets) secret.until = Math.min(secret.until, end, expiry);
+      const overlap = Math.min(now + command.overlapMs, key.expiry, expiry);
+      // Without an overlap a secret has ended for good, even if the clock goes back.
+      for (const secret of key.secrets) secret.until = overlap > now ? Math.min(secret.until, overlap) : 0;
       const { key: secret, overlapEndsAt, expiresAt } = taken<Record<string, never>>(answer);
-      const overlap = Math.min(end, key.expiry, expiry);
       assert.equal([overlapEndsAt, expiresAt], [overlap > now ? overlap : null, toJson(expiry)]);
       key.secrets.push({ key: secret!, until: expiry });
       key.expiry = expiry;
