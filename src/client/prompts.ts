@@ -75,7 +75,6 @@ export const createPrompts = (
 
   const createCached = (deployId: string): CachedPrompt => {
     let prompt: BothServed | undefined;
-    let revision: number | undefined; // of its deployment, or an older one
     let checkedAt = 0; // when it was last known to be live
     let loading: Promise<BothServed> | undefined;
     let lastSeen: Parameters<typeof verify> | undefined;
@@ -105,8 +104,6 @@ export const createPrompts = (
           isPrompt,
           { "Accept-Rollout": "1" },
         );
-      // What the service gives now is not older.
-      const before = lastSeen?.[0].get(deployId)?.revision;
       // Retries are for whoever waits. What is loaded behind is tried again later.
       const own = retry(attempt, retries, startedAt + readTimeout).then(([loaded, , sentAt]) => {
         reads++;
@@ -115,13 +112,10 @@ export const createPrompts = (
         const from = prompt?.deploy.currentVersion, to = loaded.deploy.currentVersion;
         loading = undefined;
         prompt = freeze(loaded);
-        revision = before;
         confirm(sentAt);
         snapshot.set(deployId, loaded, sentAt);
         if (from && from !== to) events.emit("change", { deployId, from, to });
         if (lastSeen) verify(...lastSeen);
-        // A step of the rollout that follows at once must not pass for the one that was read.
-        else if (loaded.rollout) watch.look();
         return loaded;
       }).catch((thrown) => {
         const reason = toClientError(thrown, "invalid_argument");
@@ -146,7 +140,7 @@ export const createPrompts = (
     const tell = (): void => events.fail(deployId, error!, deployId);
 
     const verify = (live: Live, at: number, reason?: PromptLedgerError): void => {
-      const { id, version, isActive, revision: seen } = live.get(deployId) ?? {};
+      const { id, version, isActive, rollout } = live.get(deployId) ?? {};
       if (reason) {
         error ??= reason;
         return;
@@ -156,10 +150,11 @@ export const createPrompts = (
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
         return;
       }
-      const { deploy } = prompt;
-      revision ??= seen;
       if (at <= checkedAt && checkedAt <= now()) return; // unless the clock was set back
-      if (isActive && id === deploy.id && version === deploy.currentVersion && seen === revision) confirm(at);
+      const { deploy, rollout: known } = prompt;
+      const isSame = id === deploy.id && version === deploy.currentVersion && rollout?.id === known?.id &&
+        rollout?.percent === known?.percent;
+      if (isActive && isSame) confirm(at);
       else if (now() >= nextAt) void load();
     };
 

@@ -121,6 +121,8 @@ export type Revisions = {
     version: number;
     /** Whether it accepts requests. */
     isActive: boolean;
+    /** The rollout in progress, or null. */
+    rollout: Pick<ServedRollout, "id" | "percent"> | null;
   }>;
 };
 

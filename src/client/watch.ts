@@ -7,7 +7,7 @@ import type { Revisions } from "./shapes.ts";
 import type { Transport } from "./transport.ts";
 
 /** The deployments that the key can see, by id and by reference. */
-export type Live = Map<string, { id: string; revision: number; version: number; isActive: boolean }>;
+export type Live = Map<string, Revisions["deployments"][string] & { id: string }>;
 
 type Watch = {
   /** A prompt was asked for: looks from now on, for as long as others are. */

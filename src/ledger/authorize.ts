@@ -21,7 +21,7 @@ export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_
 /** The condition that a key (k) may see the deployment (d). */
 const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
 
-/** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p). */
+/** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p), as their index orders them: by id. */
 export const visibleDeployments = `
   deployments d cross join prompts p on p.id = d.prompt_id where ${isVisible} and ${isUnarchived}`;
 

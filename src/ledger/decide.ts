@@ -120,6 +120,9 @@ const stamp = "d.id || '@' || s.version || '@' || s.created_at || ' '";
 /** The texts of a version (v), which are found unless they are cached. */
 const texts = { title: "v.title", description: "v.description", messages: "v.messages", llmConfig: "v.llm_config" };
 
+/** The condition that a rollout (r) of the deployment (d) is in progress. */
+const isActive = "r.deployment_id = d.id and r.ended_at is null";
+
 const rolloutMembers = {
   id: "r.id",
   share: "r.share",
@@ -131,10 +134,10 @@ const rolloutMembers = {
 } satisfies Record<keyof FoundRollout, string>;
 
 // A repeated attempt serves the version that the first one logged, which may not be live any more.
-const activeRollout = `(
+const servedRollout = `(
       select ${jsonObject(rolloutMembers)} from rollouts r
       left join prompt_versions v on v.prompt_id = d.prompt_id and v.version = r.version and not instr(b.known_version, r.id)
-      where r.deployment_id = d.id and r.ended_at is null and r.base_version = c.prompt_version
+      where ${isActive} and r.base_version = c.prompt_version
     )`;
 
 const promptMembers = {
@@ -145,14 +148,17 @@ const promptMembers = {
   version: "coalesce(c.prompt_version, d.current_version)",
   stamp,
   ...texts,
-  rollout: activeRollout,
+  rollout: servedRollout,
 } satisfies Record<keyof FoundPrompt, string>;
 
 const revisionMembers = {
-  reference: "reference",
-  revision: "revision",
-  version: "current_version",
-  isActive: "json(iif(is_active, 'true', 'false'))",
+  reference: "p.name || '@' || d.name",
+  revision: "d.revision",
+  version: "d.current_version",
+  isActive: "json(iif(d.is_active, 'true', 'false'))",
+  rollout: `(
+        select json_object('id', r.id, 'percent', r.share / 10.0) from rollouts r where ${isActive}
+      )`,
 };
 
 const stateMembers = {
@@ -174,10 +180,7 @@ const stateMembers = {
   workspaceId: "w.id",
   keyId: "k.api_key_id",
   revisions: `case when b.operation = 'revisions' and not k.submit_only then (
-      select json_group_object(id, ${jsonObject(revisionMembers)}) || '' from (
-        select d.id, p.name || '@' || d.name as reference, d.revision, d.current_version, d.is_active
-        from ${visibleDeployments} order by d.id
-      )
+      select json_group_object(d.id, ${jsonObject(revisionMembers)}) || '' from ${visibleDeployments}
     ) end`,
 } satisfies Record<keyof BatchState, string>;
 

@@ -6,6 +6,7 @@ import {
   isObject,
   listOf,
   named,
+  nullable,
   object,
   optional,
   predicate,
@@ -40,6 +41,13 @@ export const Revisions = named(
         revision: described(v.positive, "How often it has changed"),
         version: described(v.positive, "The version of the prompt that is live"),
         isActive: described(v.isTrue, "Whether it accepts requests"),
+        rollout: described(
+          nullable(exactly({
+            id: v.text,
+            percent: described(v.numeric, "The share of the keys that gets the candidate"),
+          })),
+          "The rollout in progress, or null",
+        ),
       })),
     }),
   }),

@@ -17,8 +17,8 @@ export const revisionCases: Case[] = [
     const answer = await revisions(own);
     isAnswer(answer, 200, {
       deployments: {
-        [own.deployId]: { reference: "greeting@production", revision: 3, version: 2, isActive: false },
-        [other.deployId]: { reference: "other@staging", revision: 1, version: 1, isActive: true },
+        [own.deployId]: { reference: "greeting@production", revision: 3, version: 2, isActive: false, rollout: null },
+        [other.deployId]: { reference: "other@staging", revision: 1, version: 1, isActive: true, rollout: null },
       },
     }, { "cache-control": "private, no-cache" });
     assert.match(answer.headers.get("etag") ?? "", /^"[0-9a-f]{32}"$/);

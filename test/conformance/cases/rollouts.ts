@@ -37,6 +37,19 @@ export const rolloutCases: Case[] = [
     assert.is(again.status, 304);
     assert.equal((await callsOf(own)).map(({ promptVersion }) => promptVersion), [1, 1, 1]);
   }),
+  ownCase("revisions name the rollout and its share", async (own) => {
+    await start(own, 12.5);
+    const { rollout: { id } } = JSON.parse((await readBoth(own)).text) as Both;
+    const rolloutOf = async () => {
+      const answer = await own.send("/v1/revisions", { headers: [bearer(own.key)] });
+      return JSON.parse(answer.text).deployments[own.deployId].rollout;
+    };
+    assert.equal(await rolloutOf(), { id, percent: 12.5 });
+    await own.manage("POST", `/deployments/${own.deployId}/rollout`, { percent: 50 });
+    assert.equal(await rolloutOf(), { id, percent: 50 });
+    await own.manage("POST", `/deployments/${own.deployId}/rollout/stop`);
+    assert.is(await rolloutOf(), null);
+  }),
   ownCase("by a key, the service picks the version that a client picks", async (own) => {
     const before = JSON.parse(await start(own, 50));
     const { rollout: { id, salt, prompt } } = JSON.parse((await readBoth(own)).text) as Both;

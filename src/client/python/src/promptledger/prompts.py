@@ -16,7 +16,7 @@ from .prompt import Calls, Content, Fallback, Prompt, PromptSource, is_prompt
 from .rollout import gets_candidate
 from .snapshot import Snapshot
 from .transport import Reply, Sender, pause_after
-from .watch import Live, Watch
+from .watch import Live, Watch, share_of
 
 
 class Asked(NamedTuple):
@@ -118,7 +118,6 @@ class _CachedPrompt:
         self._deploy_id, self._prompts = deploy_id, prompts
         self._options, self._loop, self._events = prompts.options, prompts.loop, prompts.events
         self._prompt: Optional[Mapping[str, Any]] = None
-        self._revision: Optional[int] = None  # of its deployment, or an older one
         self._checked_at = 0  # when it was last known to be live
         self._loading: Optional[Promise[Mapping[str, Any]]] = None
         self._last_seen: Optional[Tuple[Live, int]] = None
@@ -152,9 +151,6 @@ class _CachedPrompt:
         prompts, options, deploy_id = self._prompts, self._options, self._deploy_id
         path = f"/v1/prompts?deployId={quote(deploy_id, safe='')}"
 
-        # What the service gives now is not older.
-        seen = self._last_seen[0].get(deploy_id) if self._last_seen is not None else None
-
         async def attempt() -> Reply:
             return await prompts.sender.send(path, options.submit_timeout, is_prompt, {"Accept-Rollout": "1"})
 
@@ -169,16 +165,12 @@ class _CachedPrompt:
                 after = _version_of(served)
                 self._loading = None
                 self._prompt = served
-                self._revision = seen.revision if seen is not None else None
                 self._confirm(sent_at)
                 prompts.snapshot.set(deploy_id, served, sent_at)
                 if before and before != after:
                     self._events.emit(ChangeEvent(deploy_id, before, after))
                 if self._last_seen is not None:
                     self.verify(*self._last_seen, None)
-                elif served.get("rollout"):
-                    # A step of the rollout that follows at once must not pass for the one that was read.
-                    prompts.watch.look()
             own.resolve(served)
         except Exception as thrown:
             reason = to_client_error(thrown, "invalid_argument")
@@ -210,10 +202,8 @@ class _CachedPrompt:
             if error is not None and (error.retryable or isinstance(error, NotFoundError) and is_active):
                 self._load()
             return
-        if self._revision is None and deployment is not None:
-            self._revision = deployment.revision
         if at > self._checked_at or self._checked_at > self._loop.now():  # or the clock was set back
-            if deployment == (prompt["deploy"]["id"], self._revision, _version_of(prompt), True):
+            if deployment == (prompt["deploy"]["id"], _version_of(prompt), share_of(prompt), True):
                 self._confirm(at)
             elif self._loop.now() >= self._next_at:
                 self._load()

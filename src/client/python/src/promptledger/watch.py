@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 from .errors import PromptLedgerError
 from .events import Events
@@ -12,11 +12,21 @@ from .loop import Call, Loop
 from .transport import Sender, member, pause_after
 
 
+#: The id of a rollout, and its share in percent.
+Share = Tuple[str, float]
+
+
 class LiveDeployment(NamedTuple):
     id: str
-    revision: int
     version: int
+    rollout: Optional[Share]
     is_active: bool
+
+
+def share_of(found: object) -> Optional[Share]:
+    """The rollout in progress of a prompt or of a deployment."""
+    rollout = member(found, "rollout")
+    return (member(rollout, "id"), member(rollout, "percent")) if rollout else None
 
 
 #: The deployments that the key can see, by id and by reference.
@@ -82,9 +92,8 @@ class Watch:
         if body is not None:
             self._live = {}
             for id, deployment in body["deployments"].items():
-                state = LiveDeployment(
-                    id, deployment.get("revision"), deployment["version"], bool(deployment.get("isActive"))
-                )
+                is_active = bool(deployment.get("isActive"))
+                state = LiveDeployment(id, deployment["version"], share_of(deployment), is_active)
                 self._live[id] = self._live[str(deployment.get("reference"))] = state
             self._tag = received.get("etag")
         self._failures = 0
