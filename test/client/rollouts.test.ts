@@ -6,11 +6,12 @@ import type { SnapshotStore } from "../../src/client/snapshot.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { bucketOf, isInRollout } from "../../src/common/rollout.ts";
 import { setRollout, stopRollout } from "../../src/management/rollout-operations.ts";
+import { readRolloutStats } from "../../src/management/rollout-stats.ts";
 import { call, listDiagnoses, promoteDeployment, pushPrompt } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { promptFile, toPrompt } from "../helpers.ts";
 import { suite } from "../suite.ts";
-import { createStage, reference, refused } from "./stage.ts";
+import { createStage, reference, refused, up } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
 const test = suite("client rollouts");
@@ -37,7 +38,7 @@ async function versionsOf(client: Client): Promise<number[]> {
 test("each step arrives within 15 s for one read, and nobody is moved back while the share is raised", async () => {
   const stage = await createCandidate();
   const got = [await versionsOf(stage.client)];
-  await stage.pass(16_500);
+  // The first step comes between the first read and the first look.
   for (const percent of [10, 50, 90]) {
     await roll(stage, percent);
     await stage.pass(16_500);
@@ -102,6 +103,34 @@ test("the AI SDK gets the session and the rollout of a prompt with its arguments
   const prompt = await stage.client.prompt(reference, { sessionId: "order-4711" });
   const { version, rollout: id, sessionId } = forAiSdk(prompt, { name: "Ada" }).providerOptions.promptledger;
   assert.equal([version, id, sessionId], [2, rollout!.id, "order-4711"]);
+});
+
+test("a record whose answer was lost is stored once, for the version that was used, after its rollout has ended", async () => {
+  const stage = await createCandidate();
+  const { rollout } = await roll(stage, 100);
+  const prompt = await stage.client.prompt(reference, { key: "ann" });
+  stage.network = async (request, pass) => {
+    await pass();
+    return await refused(request, pass);
+  };
+  prompt.call().done({ status: 1, output: "Hello" });
+  await stage.pass(1_100);
+  const inCandidate = async () => {
+    const { base, candidate } = await call(readRolloutStats, stage.world.admin, {
+      id: stage.world.deployId,
+      rollout: rollout!.id,
+    });
+    return [base.records, candidate.records];
+  };
+  assert.equal(await inCandidate(), [0, 1]);
+  await call(stopRollout, stage.world.admin, { id: stage.world.deployId });
+  await roll(stage, 0.1);
+  stage.network = up;
+  await stage.pass(60_000);
+  assert.equal(await inCandidate(), [0, 1]);
+  assert.is(stage.client.stats().sent, 1);
+  assert.equal(stage.sent().filter((name) => name === "batch"), ["batch", "batch"]);
+  await verifyBalanced(stage.world.admin);
 });
 
 test.run();

@@ -220,4 +220,46 @@ test("a retry with another rollout is another request", async () => {
   assert.is((await submit({})).status, 422);
 });
 
+// What may happen between an attempt whose response is lost and its retry.
+const endings: [string, (world: World) => Promise<unknown>][] = [
+  ["a promotion", async (world) => taken(await change(world, "promote", { version: 2 }))],
+  ["a stop", async (world) => taken(await change(world, "rollout/stop"))],
+  ["another rollout", async (world) => {
+    taken(await change(world, "rollout/stop"));
+    await roll(world, { version: 2, percent: 1 });
+  }],
+  ["a rollback", async (world) => {
+    taken(await change(world, "promote", { version: 2 }));
+    taken(await change(world, "rollback"));
+  }],
+];
+
+for (const [name, end] of endings) {
+  test(`a record that is sent again after ${name} is stored once, and counts for the version that was used`, async () => {
+    const world = await createCandidate();
+    const { id: rollout } = await roll(world, { version: 2, percent: 50 });
+    const submit = (key: string, promptVersion: number) =>
+      world.submit({ ...goodBody, rollout, promptVersion }, undefined, undefined, { "Idempotency-Key": key });
+    const sent = { stored: 2, "stored too": 1, "never arrived": 2, "never arrived either": 1 };
+    const ids = new Map<string, string>();
+    for (const key of ["stored", "stored too"] as const) {
+      ids.set(key, taken<{ id: string }>(await submit(key, sent[key]), 201).id);
+    }
+    await end(world);
+    for (const again of [false, true]) {
+      for (const [key, version] of Object.entries(sent)) {
+        const { id } = taken<{ id: string }>(await submit(key, version), 201);
+        assert.is(id, ids.get(key) ?? id, `${key}, ${again ? "again" : "first"}`);
+        ids.set(key, id);
+      }
+    }
+    const stats = taken<Record<"base" | "candidate", { records: number }>>(
+      await world.manage("GET", `/deployments/${world.deployId}/rollouts/${rollout}/stats`),
+    );
+    assert.equal([stats.base.records, stats.candidate.records], [2, 2]);
+    assert.is((await world.read()).headers.get("X-RateLimit-Used"), "5");
+    await verifyBalanced(world.admin);
+  });
+}
+
 test.run();
