@@ -4,6 +4,8 @@ import { invalid } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Answer } from "../http/respond.ts";
+import { allNouns } from "../management/nouns.ts";
+import type { nouns } from "../management/nouns.ts";
 import { hasRole, protectedRole } from "../management/operation.ts";
 import type { Export } from "../management/export.ts";
 import type { Caller, Operation } from "../management/operation.ts";
@@ -13,22 +15,16 @@ import type { Unchecked } from "../schema/parse.ts";
 import { groupBy } from "../common/group-by.ts";
 import type { Html } from "./html.ts";
 
-/** The parts of the console, as its navigation names them. */
-export const sections = {
-  overview: "Overview",
-  prompts: "Prompts",
-  deployments: "Deployments",
-  records: "Records",
-  reviews: "Reviews",
-  sessions: "Sessions",
-  usage: "Usage",
-  keys: "Keys",
-  tokens: "Tokens",
-  prices: "Prices",
-  settings: "Settings",
-  audit: "Audit",
-} as const;
-export type Section = keyof typeof sections;
+type SectionOf<Noun> = Noun extends { section: { path: infer Path } } ? Path : never;
+/** A part of the console, as its navigation has it. */
+export type Section = "overview" | SectionOf<(typeof nouns)[keyof typeof nouns]>;
+
+const ofNouns = [...allNouns.values()].flatMap(({ section }) => section ?? []);
+/** The navigation: what goes on in a workspace, and what it is set up with. */
+export const navigation: readonly { path: string; title: string }[][] = [
+  [{ path: "overview", title: "Overview" }, ...ofNouns.filter(({ isSetup }) => !isSetup)],
+  ofNouns.filter(({ isSetup }) => isSetup),
+];
 
 /** One request of a person who is signed in. */
 export type Visit = {
@@ -103,7 +99,7 @@ export function link(visit: Visit, path: readonly string[] = [], query: Query = 
 }
 
 /** The address of a part of the console. */
-export const sectionAddress = (visit: Visit, section: Section): string =>
+export const sectionAddress = (visit: Visit, section: string): string =>
   link(visit, section === "overview" ? [] : [section]);
 
 /** The query of an address, without members that are missing or empty. */

@@ -1,6 +1,7 @@
 // What the log says about a request besides its response: ids only, never a key, a body or a prompt.
 import type { LogLevel } from "../common/config.ts";
 import type { ErrorKind } from "../common/errors.ts";
+import { isId } from "../common/ids.ts";
 import type { Caller } from "../ledger/admission.ts";
 
 export type LogContext = {
@@ -19,19 +20,12 @@ export type LogContext = {
 export const setCaller = (logContext: LogContext, caller: Caller | undefined): void =>
   void Object.assign(logContext, caller);
 
-const nouns: Record<string, "workspaceId" | "keyId" | "deployId"> = {
-  ws: "workspaceId",
-  key: "keyId",
-  dep: "deployId",
-};
+const members = { ws: "workspaceId", key: "keyId", dep: "deployId" } as const;
 
 /** Adds an id that a client sent, if it has the form of our ids. Any other text might be a secret. */
 export function setId(logContext: LogContext, id: string): void {
-  const [, prefix] = isId.exec(id) ?? [];
-  if (prefix !== undefined) logContext[nouns[prefix]!] = id;
+  for (const [prefix, member] of Object.entries(members)) if (isId(prefix, id)) logContext[member] = id;
 }
-
-const isId = /^(ws|key|dep)_[0-9a-z]{26}$/;
 
 /** The level at which a refusal is logged: the more it concerns the operator, the higher. */
 export function levelOf(error: ErrorKind | undefined): LogLevel {

@@ -1,7 +1,10 @@
 // How a row of the catalog may disagree with the audit log.
 import { described, exactly, listOf, named, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { allNouns } from "./nouns.ts";
 import * as v from "./values.ts";
+
+const audited = [...allNouns].flatMap(([noun, { audit }]) => audit === undefined ? [] : noun);
 
 export const RowFault = named(
   "RowFault",
@@ -13,7 +16,7 @@ export const RowFault = named(
     ),
     noun: described(
       v.text,
-      "What it is a row of: workspace, key, token, prompt, version, deployment, review, price or feedback_name",
+      `What it is a row of: ${audited.join(", ")} or version`,
     ),
     id: described(
       v.text,

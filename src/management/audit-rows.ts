@@ -9,6 +9,8 @@ import { findLogStart, readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
 import { compareNames } from "./feedback-name-rows.ts";
+import { allNouns } from "./nouns.ts";
+import type { AuditedNoun } from "./nouns.ts";
 import { priceTable } from "./prices.ts";
 import { findPrompts, toPrompt } from "./prompts.ts";
 import { findReviews, toReview } from "./review-progress.ts";
@@ -20,49 +22,36 @@ import { workspaceTable } from "./workspaces.ts";
 
 type Item = Holder & { createdAt: number; workspaceId?: string | null };
 
-/** What is compared of a noun. */
-type Noun = {
-  /** As in the actions of the log. */
-  noun: string;
-  /** The ids of its rows. */
-  ids: string;
-  where(condition: string, args: string[]): Statement;
-  toItem(row: Row): Item;
-  /** Members that no entry has: they follow from other rows, or change without an entry. */
-  unlogged?: string[];
-  secrets?: SecretKind;
+/** How the rows of a noun are read as its items. */
+type Reader = { where(condition: string, args: string[]): Statement; toItem(row: Row): Item };
+
+/** Names of feedback have no ids, and are compared otherwise. */
+const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
+  workspace: workspaceTable,
+  key: apiKeyTable,
+  token: tokenTable,
+  prompt: { where: findPrompts, toItem: toPrompt },
+  deployment: { where: findDeployments, toItem: toDeployment },
+  review: { where: findReviews, toItem: toReview },
+  price: priceTable,
 };
 
-const nouns: Noun[] = [
-  { noun: "workspace", ids: "select id from workspaces union select id from deleted_workspaces", ...workspaceTable },
-  {
-    ...{ noun: "key", ids: "select id from api_keys", ...apiKeyTable, unlogged: ["lastUsedAt"] },
-    secrets: {
-      table: "api_key_secrets",
-      owner: "api_key_id",
-      copied: {
-        workspace_id: "workspaceId",
-        read_only: "readOnly",
-        submit_only: "submitOnly",
-        deployment_id: "deployId",
-      },
+/** What is compared of a noun. `noun` is as in the actions of the log, and `ids` selects the ids of its rows. */
+type Compared = Reader & { noun: string; ids: string; unlogged: readonly string[]; secrets: SecretKind | undefined };
+
+const compared = Object.entries(readers).map(([noun, reader]): Compared => {
+  const { audit: { unlogged = [], copiedToSecrets: copied } = {}, tables: [first, second] } = allNouns.get(noun)!;
+  const ids = `select id from ${first!.name}`;
+  return {
+    ...{
+      ...reader,
+      noun,
+      unlogged,
+      ids: noun === "workspace" ? `${ids} union select id from deleted_workspaces` : ids,
     },
-  },
-  {
-    ...{ noun: "token", ids: "select id from management_tokens", ...tokenTable, unlogged: ["lastUsedAt"] },
-    secrets: { table: "management_token_secrets", owner: "token_id", copied: {} },
-  },
-  { noun: "prompt", ids: "select id from prompts", where: findPrompts, toItem: toPrompt, unlogged: ["title"] },
-  {
-    ...{ noun: "deployment", ids: "select id from deployments", where: findDeployments, toItem: toDeployment },
-    unlogged: ["reference"],
-  },
-  {
-    ...{ noun: "review", ids: "select id from reviews", where: findReviews, toItem: toReview },
-    unlogged: ["createdAt", "records", "open", "taken", "done", "skipped", "gone"],
-  },
-  { noun: "price", ids: "select id from prices", ...priceTable, unlogged: ["createdAt"] },
-];
+    secrets: copied && { table: second!.name, owner: second!.holder!, copied },
+  };
+});
 
 /** Calls `add` with each fault, and `report` with the share that is done. */
 export async function findRowFaults(
@@ -72,7 +61,7 @@ export async function findRowFaults(
 ): Promise<void> {
   const logStart = await findLogStart(database);
   const comparisons = [
-    ...nouns.map((noun) => (after: string) => comparePage(database, noun, after, logStart)),
+    ...compared.map((noun) => (after: string) => comparePage(database, noun, after, logStart)),
     (after: string) => compareNames(database, after),
   ];
   for (const [nth, compare] of comparisons.entries()) {
@@ -109,7 +98,7 @@ async function readUnchanged<T>(database: Database, read: () => Promise<T>): Pro
 const pageRows = 64;
 
 /** Compares the rows of a noun after an id. `last` is where the next page begins; undefined on the last one. */
-async function comparePage(database: Database, noun: Noun, after: string, logStart: number | undefined) {
+async function comparePage(database: Database, noun: Compared, after: string, logStart: number | undefined) {
   const ids = (await database.read({
     sql: `select id from (${noun.ids}) where id > :after
       union select target_id from audit_log where target_id > :after and action glob :actions
@@ -117,7 +106,7 @@ async function comparePage(database: Database, noun: Noun, after: string, logSta
     args: { after, actions: `${noun.noun}.*` },
   })).map((row) => text(row, "id"));
   const faults: RowFault[] = [];
-  const histories = await readHistories(database, noun.noun, ids, (fault) => faults.push(fault));
+  const histories = await readHistories(database, noun, ids, (fault) => faults.push(fault));
   const rows = await database.read(noun.where("id in (select value from json_each(?))", [JSON.stringify(ids)]));
   const items = new Map(rows.map(noun.toItem).map((item) => [item.id, item]));
   const secrets = noun.secrets && await readSecrets(database, noun.secrets, ids);
@@ -172,7 +161,7 @@ const pageEntries = 512;
 /** The histories of some rows by their ids. Calls `add` with entries that found what the entries before had not left. */
 async function readHistories(
   database: Database,
-  noun: string,
+  { noun, secrets }: Compared,
   ids: string[],
   add: (fault: RowFault) => void,
 ): Promise<Map<string, History>> {
@@ -189,7 +178,7 @@ async function readHistories(
       position = integer(row, "position");
       const history = histories.get(id) ?? createHistory();
       histories.set(id, history);
-      const members = addEntry(history, row);
+      const members = addEntry(history, row, secrets !== undefined);
       if (members.length > 0) add({ what: "found", noun, id, members, position });
     }
     isLast = rows.length < pageEntries;
@@ -198,7 +187,7 @@ async function readHistories(
 }
 
 /** Adds an entry to a history. Returns the members that the entry found otherwise than the history has them. */
-function addEntry(history: History, row: Row): string[] {
+function addEntry(history: History, row: Row, hasSecrets: boolean): string[] {
   const { position, action, workspaceId, before, after } = toEntry(row), { state } = history;
   const isOlder = text(row, "hash") === "";
   const found = readMembers(before).filter(([name, value]) =>
@@ -209,7 +198,7 @@ function addEntry(history: History, row: Row): string[] {
   history.isCreated ||= !isOlder && before === null && after !== null;
   history.isRemoved = after === null;
   const all = [...state].map(([name, json]) => [name, JSON.parse(json)]);
-  if (/^(key|token)\./.test(action)) {
+  if (hasSecrets) {
     addIssue(history, action, Object.fromEntries(all), Object.fromEntries(now).secretHash as string | undefined);
   }
   Object.assign(history, { workspaceId, last: position });
@@ -218,7 +207,7 @@ function addEntry(history: History, row: Row): string[] {
 
 /** The members of a row that differ from its history. The log masks secrets that stand in names. */
 function differingMembers(
-  { unlogged = [] }: Noun,
+  { unlogged }: Compared,
   item: Item,
   { state, isCreated, workspaceId, last }: History,
 ): string[] {

@@ -11,6 +11,8 @@ import type { Step } from "../ledger/prune.ts";
 import { deleteUsage, pruneWorkspace } from "../ledger/retention.ts";
 import { described, exactly, named } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { allNouns } from "./nouns.ts";
+import type { Table } from "./nouns.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
@@ -132,34 +134,24 @@ export function deleteRest(database: Database, id: string, clock: Clock): Step {
 const batchRows = 256;
 const batchBytes = 1024 * 1024; // of the texts of versions
 
-const ofWorkspace = (table: string) => `select id from ${table} where workspace_id = :id`;
-const removeFrom = (table: string, key: string, condition: string) =>
-  `delete from ${table} where (${key}) in (select ${key} from ${table} where ${condition} limit ${batchRows}) returning 1`;
+/** Removes a batch of the rows of a table that belong to a workspace. `first` is the first table of its noun. */
+function removeFrom({ name, key = "id", holder, bytes }: Table, first: string): string {
+  const owner = holder === undefined
+    ? "workspace_id = :id"
+    : `${holder} in (select id from ${first} where workspace_id = :id)`;
+  const rows = (columns: string) => `select ${columns} from ${name} where ${owner} limit ${batchRows}`;
+  const batch = bytes === undefined ? rows(key) : `select ${key} from (
+      select ${key}, sum(bytes) over (order by ${key} rows between unbounded preceding and 1 preceding) as before
+      from (${rows(`${key}, ${bytes} as bytes`)})
+    ) where coalesce(before, 0) < ${batchBytes}`;
+  return `delete from ${name} where (${key}) in (${batch}) returning 1`;
+}
 
 /** Each statement removes a batch. Rows are removed before those that they refer to. */
-const removals = [
-  removeFrom("api_key_secrets", "hash", `api_key_id in (${ofWorkspace("api_keys")})`),
-  removeFrom("api_keys", "id", "workspace_id = :id"),
-  removeFrom("rollouts", "id", "workspace_id = :id"),
-  removeFrom("deployments", "id", "workspace_id = :id"),
-  `delete from prompt_versions where (prompt_id, version) in (
-    select prompt_id, version from (
-      select prompt_id, version,
-        sum(bytes) over (order by prompt_id, version rows between unbounded preceding and 1 preceding) as before
-      from (
-        select prompt_id, version, octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0) as bytes
-        from prompt_versions where prompt_id in (${ofWorkspace("prompts")}) limit ${batchRows}
-      )
-    ) where coalesce(before, 0) < ${batchBytes}
-  ) returning 1`,
-  removeFrom("prompts", "id", "workspace_id = :id"),
-  removeFrom("waiting_feedback", "workspace_id, key, name, author", "workspace_id = :id"),
-  removeFrom("feedback_names", "workspace_id, name", "workspace_id = :id"),
-  // Their records have left them already.
-  removeFrom("reviews", "id", "workspace_id = :id"),
-  removeFrom("management_token_secrets", "hash", `token_id in (${ofWorkspace("management_tokens")})`),
-  removeFrom("management_tokens", "id", "workspace_id = :id"),
-];
+const removals = [...allNouns.values()].reverse().flatMap(({ owner, tables }) =>
+  owner === "service" ? [] : tables.filter(({ isRemovedElsewhere }) => !isRemovedElsewhere).reverse()
+    .map((table) => removeFrom(table, tables[0]!.name))
+);
 
 /** Removes the workspace itself. Nothing can have been added to it since its deletion began. */
 async function finish(database: Database, id: string, now: number): Promise<void> {

@@ -7,6 +7,7 @@ import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
 import { nounOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
+import { allNouns } from "./nouns.ts";
 
 /** A member of an input that names something: its noun and its id. */
 export type Named = { noun: string; id: string };
@@ -15,7 +16,7 @@ export type Named = { noun: string; id: string };
 export const namedIn = (schema: Schema, input: object): Named[] =>
   Object.entries(input).flatMap(([name, id]) => {
     const noun = nounOf(schema[name] ?? {});
-    return noun === undefined || !nouns.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
+    return noun === undefined || !hideable.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
   });
 
 /** Throws that the first id that names something hidden, in the order of the input, was not found. */
@@ -35,20 +36,15 @@ export async function refuseHidden(
   throw notFound(noun, id);
 }
 
-const tables: Record<string, string> = {
-  "API key": "api_keys",
-  Prompt: "prompts",
-  Deployment: "deployments",
-  Token: "management_tokens",
-  Review: "reviews",
-  Rollout: "rollouts",
-};
+/** What belongs to a workspace and has an id. Where that of a workspace or a record is, the query says itself. */
+const owned = [...allNouns.values()].filter(({ owner, prefix }) => owner !== "service" && prefix !== undefined);
+const hideable = new Set(owned.map(({ name }) => name));
 
-const nouns = new Set(["Workspace", "Record", ...Object.keys(tables)]);
-
-const owners = Object.entries(tables).map(([noun, table]) =>
-  `union all select n.ordinal, o.workspace_id
-      from named n cross join ${table} o on o.id = n.id where n.noun = '${noun}'`
+const owners = owned.flatMap(({ name, tables: [first] }) =>
+  first?.key !== undefined || first?.name === "workspaces" ? [] : [
+    `union all select n.ordinal, o.workspace_id
+      from named n cross join ${first!.name} o on o.id = n.id where n.noun = '${name}'`,
+  ]
 );
 
 /**

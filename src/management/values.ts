@@ -1,18 +1,9 @@
 // The rules of single values in management, in addition to those of the data plane.
-import type {
-  DeploymentId,
-  Id,
-  KeyId,
-  PriceId,
-  PromptId,
-  RecordId,
-  ReviewId,
-  RolloutId,
-  TokenId,
-  WorkspaceId,
-} from "../common/ids.ts";
+import type { DeploymentId, PromptId } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
 import { described, isObject, nullable, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
+import { nouns } from "./nouns.ts";
+import type { IdOf, NounWithId } from "./nouns.ts";
 
 export * from "../schema/values.ts";
 
@@ -71,28 +62,28 @@ export const needle = refined(
 /** A time, or null. */
 export const moment = nullable(timestamp);
 /** An id in a request. Ids are opaque, so any text may be an id of any noun. */
-const idOf = <T extends Id<string>>(noun: string, description: string) =>
+export const idOf = <Key extends NounWithId>(noun: Key) =>
   referenceTo(
-    noun,
-    predicate<T>(
+    nouns[noun].name,
+    predicate<IdOf<Key>>(
       "an id of 1 to 128 characters",
       (value) => typeof value === "string" && /^[^\p{Cc}]{1,128}$/u.test(value),
       {
         type: "string",
-        description,
+        description: `The id of the ${noun}`,
         minLength: 1,
         maxLength: 128,
         pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
       },
     ),
   );
-export const workspaceId = idOf<WorkspaceId>("Workspace", "The id of the workspace");
-export const keyId = idOf<KeyId>("API key", "The id of the key");
-export const tokenId = idOf<TokenId>("Token", "The id of the token");
-export const priceId = idOf<PriceId>("Price", "The id of the price");
-export const reviewId = idOf<ReviewId>("Review", "The id of the review");
-export const rolloutId = idOf<RolloutId>("Rollout", "The id of the rollout");
-export const recordId = idOf<RecordId>("Record", "The id of the record");
+export const workspaceId = idOf("workspace");
+export const keyId = idOf("key");
+export const tokenId = idOf("token");
+export const priceId = idOf("price");
+export const reviewId = idOf("review");
+export const rolloutId = idOf("rollout");
+export const recordId = idOf("record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.
 const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;

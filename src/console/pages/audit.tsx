@@ -6,13 +6,14 @@ import { stringify } from "../../common/json-text.ts";
 import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
 import type { AuditEntry } from "../../management/audit.ts";
 import { listDeployments } from "../../management/deployments.ts";
+import { allNouns } from "../../management/nouns.ts";
 import { originIn } from "../../management/origin.ts";
 import { listPrompts } from "../../management/prompts.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
-import type { Page, Resource, Section, Visit } from "../page.ts";
+import type { Page, Resource, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
@@ -153,26 +154,11 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
 const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
   actor === "" ? source : [isolated(actor), isWhole && <p class="hint whole">{source}</p>];
 
-/** Where the pages of single things are, by their nouns in the log. */
-const sectionsOfOne: Partial<Record<string, Section>> = {
-  deployment: "deployments",
-  prompt: "prompts",
-  key: "keys",
-  token: "tokens",
-  review: "reviews",
-};
-/** The same of what has no page of its own. */
-const pagesOfAll: Partial<Record<string, readonly string[]>> = {
-  feedback_name: ["settings", "feedback"],
-  price: ["prices"],
-  workspace: ["settings"],
-};
-
 /** What happened, and the thing that changed. */
 function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
   const [noun, verb] = action.split(".") as [string, string];
-  const section = verb === "deleted" ? undefined : sectionsOfOne[noun];
-  const path = pagesOfAll[noun] ?? (section && targetId && [section, targetId]);
+  const { page = "", owner } = allNouns.get(noun) ?? {};
+  const path = page.split("/").map((part) => part === ":id" ? verb === "deleted" ? "" : targetId ?? "" : part);
   const from = before?.currentVersion, to = after?.currentVersion ?? after?.latestVersion;
   const name = names.get(targetId ?? "") ?? [after?.name, before?.name].find((name) => typeof name === "string");
   const words = [
@@ -181,9 +167,9 @@ function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }
     verb.replaceAll("_", " "),
     typeof to === "number" && ` ${typeof from === "number" ? `v${from} → ` : ""}v${to}`,
   ];
-  const isHere = workspaceId === visit.workspace?.id || noun === "token" || noun === "price";
+  const isHere = workspaceId === visit.workspace?.id || owner === "service" || owner === "either";
   return [
-    isHere && path ? <a href={link(visit, path)}>{words}</a> : words,
+    isHere && !path.includes("") ? <a href={link(visit, path)}>{words}</a> : words,
     typeof name === "string" && <p class="hint">{breakable(name)}</p>,
   ];
 }

@@ -16,8 +16,8 @@ import { createPrompt, getPrompt } from "../../management/versions.ts";
 import { ago, excerpt } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, listMost, sectionAddress, sections, workspaceOf } from "../page.ts";
-import type { Page, Section, Visit } from "../page.ts";
+import { asked, findLack, link, listMost, navigation, sectionAddress, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
 import { stateOf } from "../parts/chips.tsx";
 import { shareText } from "../parts/rollout.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -94,7 +94,7 @@ function hasWords(name: string, text: string): boolean {
 
 function pagesWith(visit: Visit, text: string): Hit[] {
   const all = [
-    ...Object.entries(sections).map(([section, name]) => [name, sectionAddress(visit, section as Section)] as const),
+    ...navigation.flat().map(({ path, title }) => [title, sectionAddress(visit, path)] as const),
     ...findLack(visit, createPrompt) === undefined ? [["New prompt", link(visit, ["prompts", "new"])] as const] : [],
     ["Workspaces", `${visit.root}workspaces`] as const,
   ];

@@ -8,7 +8,7 @@ import type { ErrorKind } from "../../common/errors.ts";
 import { assetPath } from "../asset-paths.ts";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
-import { link, sectionAddress, sections } from "../page.ts";
+import { link, navigation, sectionAddress } from "../page.ts";
 import type { Section, View, Visit } from "../page.ts";
 import { Notice } from "./notice.tsx";
 
@@ -135,11 +135,6 @@ const paletteOf = (visit: Visit): Html => (
 
 const brand = (root: string): Html => <a class="brand" href={root || "./"}>{mark}</a>;
 
-const groups: Section[][] = [
-  ["overview", "prompts", "deployments", "records", "reviews", "sessions", "usage"],
-  ["keys", "tokens", "prices", "settings", "audit"],
-];
-
 function sideOf(visit: Visit, section: Section | undefined): Html {
   const { workspace, caller, root } = visit;
   return (
@@ -157,7 +152,15 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
             <span>Search</span>
           </a>
           <nav aria-label="Console">
-            {groups.map((group) => <ul>{group.map((name) => <li>{sectionLink(visit, name, section)}</li>)}</ul>)}
+            {navigation.map((group) => (
+              <ul>
+                {group.map(({ path, title }) => (
+                  <li>
+                    <a href={sectionAddress(visit, path)} aria-current={path === section && "page"}>{title}</a>
+                  </li>
+                ))}
+              </ul>
+            ))}
           </nav>
         </>
       )}
@@ -174,9 +177,3 @@ function sideOf(visit: Visit, section: Section | undefined): Html {
     </header>
   );
 }
-
-const sectionLink = (visit: Visit, name: Section, current: Section | undefined): Html => (
-  <a href={sectionAddress(visit, name)} aria-current={name === current && "page"}>
-    {sections[name]}
-  </a>
-);

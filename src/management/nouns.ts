@@ -1,0 +1,177 @@
+// The nouns of the service. Each is declared here once. What input hides from other workspaces, what goes with a workspace, what
+// verify compares with the audit log, ids, and the console's navigation and links follow from its declaration.
+
+import type { Id } from "../common/ids.ts";
+
+/** A table of a noun. */
+export type Table = {
+  name: string;
+  /** What identifies a row. Default: `id`. */
+  key?: string;
+  /** The column that names a row of the noun's first table, where that one says whose a row is. Default: `workspace_id` does. */
+  holder?: string;
+  /** How long a row is, in SQL, where it may be so long that few are removed at once. */
+  bytes?: string;
+  /** Other code removes its rows: with calls and records, by a trigger, or last of all. */
+  isRemovedElsewhere?: true;
+};
+
+export type Noun = {
+  /** How messages name it. Inputs declare by this name that they have its ids. */
+  name: string;
+  /** How its ids begin. */
+  prefix?: string;
+  /** Whose it is. What either may have has a workspace, or none if it is the service's. */
+  owner: "workspace" | "service" | "either";
+  /** Its tables, of which the first has a row for each. A table stands behind all those to which it refers. */
+  tables: readonly Table[];
+  /** What verify needs to compare its rows with the audit log. Undefined if the log has no changes of it. */
+  audit?: {
+    /** Members that no entry has: they follow from other rows, or change without an entry. */
+    unlogged?: readonly string[];
+    /** It holds secrets, in its second table, which has copies of these members. */
+    copiedToSecrets?: Readonly<Record<string, string>>;
+  };
+  /** Its page in the console, below that of a workspace, to which the audit log links. */
+  page?: string;
+  /** Its entry in the navigation of the console, which is in the order of this list. */
+  section?: { path: string; title: string; isSetup?: true };
+};
+
+/** By the names that actions of the audit log begin with. */
+export const nouns = {
+  prompt: {
+    name: "Prompt",
+    prefix: "prompt",
+    owner: "workspace",
+    tables: [
+      { name: "prompts" },
+      {
+        name: "prompt_versions",
+        key: "prompt_id, version",
+        holder: "prompt_id",
+        bytes: "octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0)",
+      },
+    ],
+    audit: { unlogged: ["title"] },
+    page: "prompts/:id",
+    section: { path: "prompts", title: "Prompts" },
+  },
+  deployment: {
+    name: "Deployment",
+    prefix: "dep",
+    owner: "workspace",
+    tables: [{ name: "deployments" }],
+    audit: { unlogged: ["reference"] },
+    page: "deployments/:id",
+    section: { path: "deployments", title: "Deployments" },
+  },
+  rollout: { name: "Rollout", prefix: "ro", owner: "workspace", tables: [{ name: "rollouts" }] },
+  record: {
+    name: "Record",
+    prefix: "diag",
+    owner: "workspace",
+    tables: ["diagnoses", "deleted_diagnoses"].map((name) => ({
+      ...{ name, key: "position", isRemovedElsewhere: true },
+    })),
+    section: { path: "records", title: "Records" },
+  },
+  feedback: {
+    name: "Feedback",
+    owner: "workspace",
+    tables: [
+      { name: "feedback", key: "position, name, author", isRemovedElsewhere: true },
+      { name: "earlier_feedback", key: "position, name, author, change", isRemovedElsewhere: true },
+      { name: "waiting_feedback", key: "workspace_id, key, name, author" },
+    ],
+  },
+  feedback_name: {
+    name: "Name of feedback",
+    owner: "workspace",
+    tables: [{ name: "feedback_names", key: "workspace_id, name" }],
+    audit: {},
+    page: "settings/feedback",
+  },
+  review: {
+    name: "Review",
+    prefix: "review",
+    owner: "workspace",
+    tables: [{ name: "reviews" }, { name: "review_records", key: "review_id, ordinal", isRemovedElsewhere: true }],
+    audit: { unlogged: ["createdAt", "records", "open", "taken", "done", "skipped", "gone"] },
+    page: "reviews/:id",
+    section: { path: "reviews", title: "Reviews" },
+  },
+  session: {
+    name: "Session",
+    owner: "workspace",
+    tables: [],
+    section: { path: "sessions", title: "Sessions" },
+  },
+  call: {
+    name: "Call",
+    prefix: "call",
+    owner: "workspace",
+    tables: ["calls", "commits", "quota_usage", "pruned_calls", "idempotency_keys"].map((name) => ({
+      ...{ name, key: "position", isRemovedElsewhere: true },
+    })),
+    section: { path: "usage", title: "Usage" },
+  },
+  key: {
+    name: "API key",
+    prefix: "key",
+    owner: "workspace",
+    tables: [{ name: "api_keys" }, { name: "api_key_secrets", key: "hash", holder: "api_key_id" }],
+    audit: {
+      unlogged: ["lastUsedAt"],
+      copiedToSecrets: {
+        ...{ workspace_id: "workspaceId", read_only: "readOnly", submit_only: "submitOnly", deployment_id: "deployId" },
+      },
+    },
+    page: "keys/:id",
+    section: { path: "keys", title: "Keys", isSetup: true },
+  },
+  token: {
+    name: "Token",
+    prefix: "token",
+    owner: "either",
+    tables: [{ name: "management_tokens" }, { name: "management_token_secrets", key: "hash", holder: "token_id" }],
+    audit: { unlogged: ["lastUsedAt"], copiedToSecrets: {} },
+    page: "tokens/:id",
+    section: { path: "tokens", title: "Tokens", isSetup: true },
+  },
+  price: {
+    name: "Price",
+    prefix: "price",
+    owner: "service",
+    tables: [{ name: "prices" }],
+    audit: { unlogged: ["createdAt"] },
+    page: "prices",
+    section: { path: "prices", title: "Prices", isSetup: true },
+  },
+  workspace: {
+    name: "Workspace",
+    prefix: "ws",
+    owner: "workspace",
+    tables: [{ name: "workspaces", isRemovedElsewhere: true }],
+    audit: {},
+    page: "settings",
+    section: { path: "settings", title: "Settings", isSetup: true },
+  },
+  entry: {
+    name: "Entry of the audit log",
+    owner: "service",
+    tables: [{ name: "audit_log", key: "position" }, { name: "audit_head" }],
+    section: { path: "audit", title: "Audit", isSetup: true },
+  },
+} as const satisfies Record<string, Noun>;
+
+type Nouns = typeof nouns;
+/** The nouns that have ids. */
+export type NounWithId = { [Key in keyof Nouns]: Nouns[Key] extends { prefix: string } ? Key : never }[keyof Nouns];
+/** The nouns of whose changes the audit log has entries. */
+export type AuditedNoun = { [Key in keyof Nouns]: Nouns[Key] extends { audit: object } ? Key : never }[keyof Nouns];
+/** The ids of a noun. */
+export type IdOf<Key extends NounWithId> = Id<Nouns[Key]["prefix"]>;
+
+/** The same, for code that takes any of them. */
+export const allNouns: ReadonlyMap<string, Noun> = new Map(Object.entries(nouns));
