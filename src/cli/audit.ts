@@ -1,7 +1,6 @@
 // How the command line shows the audit log.
 import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
 import type { AuditEntry } from "../management/audit.ts";
-import { exporting } from "./export.ts";
 import { formatValue } from "./format.ts";
 import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
@@ -39,5 +38,5 @@ export const auditPresentations = [
       return { ...outcome, note };
     },
   }),
-  exporting(exportAuditEntries, "entries"),
+  present(exportAuditEntries, { exported: "entries" }),
 ];

@@ -4,17 +4,18 @@ import { invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import type { Outcome } from "./command.ts";
-import { present } from "./operation-commands.ts";
+import type { CommandContext, Outcome } from "./command.ts";
 
-/** The command of an operation that exports `items`: to the file of `--out`, or to stdout if none is named. */
-export const exporting = <Input extends object>(operation: Operation<Input, Export>, items: "records" | "entries") =>
-  present(operation, {
-    run: async ({ args, call, terminal }, input) => {
-      const target = { path: readPath(args.findText("out")), force: args.has("force") };
-      return await exportTo(terminal, target, items, await call(operation, input));
-    },
-  });
+/** Runs an operation that exports `items`: to the file of `--out`, or to stdout if none is named. */
+export async function exportItems<Input extends object>(
+  { args, call, terminal }: CommandContext,
+  operation: Operation<Input, Export>,
+  input: Input,
+  items: string,
+): Promise<Outcome> {
+  const target = { path: readPath(args.findText("out")), force: args.has("force") };
+  return await exportTo(terminal, target, items, await call(operation, input));
+}
 
 /** The file of an export; undefined for stdout. */
 function readPath(path: string | undefined): string | undefined {
@@ -26,7 +27,7 @@ function readPath(path: string | undefined): string | undefined {
 async function exportTo(
   terminal: Terminal,
   { path, force }: { path: string | undefined; force: boolean },
-  items: "records" | "entries",
+  items: string,
   { format, text }: { format: ExportFormat; text: AsyncIterable<string> },
 ): Promise<Outcome> {
   const file = path === undefined ? undefined : await terminal.create(path, { force });

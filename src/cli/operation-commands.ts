@@ -1,8 +1,10 @@
 // Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
+import { ExportText } from "../management/export.ts";
 import { describeRole } from "../management/operation.ts";
 import type { AnyOperation, Operation } from "../management/operation.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
+import { exportItems } from "./export.ts";
 import { checkNewest, listAll, listNewest } from "./lists.ts";
 import { isRemovable, readUsage, remote } from "./parameters.ts";
 import type { Explanations, Parameter } from "./parameters.ts";
@@ -10,12 +12,13 @@ import { separatorOf } from "./placeholders.ts";
 
 /**
  * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
- * people, `show` any other output, and `run` replaces all of it. `explanations` are of parameters that stand for no member.
+ * people, `show` any other output, and `run` replaces all of it. `exported` is what it exports, if that is not its noun. `explanations` are of parameters that stand for no member.
  */
 type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
   explanations?: Explanations;
   check?(args: Arguments): string | undefined;
+  exported?: string;
   row?(item: never): Record<string, unknown>;
   show?(output: Output, context: CommandContext): Outcome;
   run?(context: CommandContext, input: Input): Promise<Outcome>;
@@ -35,7 +38,7 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
     const { command: usage, summary, input: { schema } } = operation;
     if (usage === undefined) return [];
     const presentation: Presentation<object, unknown> = presentations.get(operation) ?? {};
-    const { createsDatabase, explanations, check, row, show, run } = presentation;
+    const { createsDatabase, explanations, check, exported, row, show, run } = presentation;
     const declared = readUsage(usage + remote, schema, explanations);
     const isPaged = declared.parameters.some(({ name }) => name === "page");
     return [{
@@ -47,6 +50,9 @@ export function commandsOf(operations: readonly AnyOperation[], presented: Prese
       async run(context): Promise<Outcome> {
         const input = readInput(declared.parameters, context.args);
         if (run !== undefined) return await run(context, input);
+        if (operation.output === ExportText) {
+          return await exportItems(context, operation as never, input, exported ?? `${declared.name[0]}s`);
+        }
         if (isPaged) return await listNewest(context, operation as never, input, row as never);
         if ("cursor" in schema) return await listAll(context.call, operation as never, input, row as never);
         const data: object = await context.call(operation as never, input);

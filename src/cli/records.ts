@@ -9,8 +9,6 @@ import { readCosts } from "../management/costs.ts";
 import {
   deleteDiagnosis,
   deleteSession,
-  exportDiagnoses,
-  exportWorkspaceDiagnoses,
   getDiagnosis,
   listDiagnoses,
   listWorkspaceDiagnoses,
@@ -28,7 +26,6 @@ import type { Arguments } from "./arguments.ts";
 import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Call, Outcome } from "./command.ts";
-import { exporting } from "./export.ts";
 import { format, oneLine, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { recordText, toRecordRow, toWorkspaceRow } from "./record-text.ts";
@@ -63,8 +60,6 @@ export const recordPresentations = [
   present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
   present(deleteDiagnosis, { show: showDeletion }),
   present(deleteSession, { show: showDeletion }),
-  exporting(exportWorkspaceDiagnoses, "records"),
-  exporting(exportDiagnoses, "records"),
   present(readWorkspaceStats, {
     check: checkRange,
     show: (data, { args, terminal }) => ({
