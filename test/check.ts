@@ -100,9 +100,10 @@ function summarize(): void {
   for (const [reason, count] of reasons) console.log(`skipped: ${reason}${count === 1 ? "" : ` (${count} times)`}`);
   const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, 5);
   console.log(`slowest: ${slowest.map(({ job, seconds }) => `${nameOf(job)} ${seconds.toFixed(1)} s`).join(", ")}`);
-  const sum = results.reduce((sum, { seconds }) => sum + seconds, 0);
+  const sumOf = (name: "seconds" | "processorSeconds") => results.reduce((sum, each) => sum + each[name], 0).toFixed();
   console.log(
-    `${results.length} files and commands took ${sum.toFixed()} s, ${slots} at a time ${secondsSince(began)} s`,
+    `${results.length} files and commands took ${sumOf("seconds")} s, ${slots} at a time ${secondsSince(began)} s; ` +
+      `the files took ${sumOf("processorSeconds")} s of processor time`,
   );
 }
 

@@ -1,5 +1,6 @@
 // Runs test files on the runtime it is started with. `test/run.ts [PATTERN [NAME]]` runs the files whose path contains the
 // pattern, or of them the tests with that name. `test/run.ts --worker` runs the files that schedule.ts names, a line each.
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -33,10 +34,10 @@ async function passMidnight(): Promise<void> {
 /** Imports a file, which queues its suites, and runs those. */
 async function runFile(file: string): Promise<FileResult> {
   await passMidnight();
-  const began = performance.now();
+  const began = performance.now(), before = processorSeconds();
   const index = globals.UVU_QUEUE.push([]) - 1;
   globals.UVU_INDEX = index;
-  const result: FileResult = { file, passed: 0, failed: [], skipped: 0, seconds: 0 };
+  const result: FileResult = { file, passed: 0, failed: [], skipped: 0, seconds: 0, processorSeconds: 0 };
   await import(pathToFileURL(`${testFolder}/${file}`).href);
   for (const suite of globals.UVU_QUEUE[index] as Suite[]) {
     const [errors, passed, skipped] = await suite();
@@ -48,8 +49,20 @@ async function runFile(file: string): Promise<FileResult> {
   }
   globals.UVU_QUEUE[index] = [];
   result.seconds = Math.round(performance.now() - began) / 1000;
+  result.processorSeconds = processorSeconds() - before;
   return result;
 }
+
+/** The processor time of this process and of those that it has started and that have ended. Only Linux says. */
+function processorSeconds(): number {
+  if (process.platform !== "linux") return 0;
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  // Behind the name, which is in parentheses: utime, stime, cutime and cstime.
+  const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 15).map(Number);
+  return ticks.reduce((sum, each) => sum + each) / ticksPerSecond;
+}
+
+const ticksPerSecond = 100; // what Linux tells programs on every common machine
 
 // How uvu heads what it prints of a test that failed.
 // deno-lint-ignore no-control-regex -- colours

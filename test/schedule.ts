@@ -8,7 +8,15 @@ import { pathOf } from "./runtimes.ts";
 import type { Runtime } from "./runtimes.ts";
 
 /** What a file gave. `failed` has the names of its tests that failed. */
-export type FileResult = { file: string; passed: number; failed: string[]; skipped: number; seconds: number };
+export type FileResult = {
+  file: string;
+  passed: number;
+  failed: string[];
+  skipped: number;
+  seconds: number;
+  /** 0 where it is not known. */
+  processorSeconds: number;
+};
 
 /** A file on a runtime, or a command. */
 export type Job = {
@@ -109,7 +117,7 @@ function startWorker(job: Job): Worker {
       }
       if (ended === undefined) continue;
       const isGood = file === undefined && ended === "exited with 0";
-      const counts = { passed: Number(isGood), failed: isGood ? [] : [job.on], skipped: 0 };
+      const counts = { passed: Number(isGood), failed: isGood ? [] : [job.on], skipped: 0, processorSeconds: 0 };
       if (file === undefined) return { job, output, seconds, ...counts };
       return { job, output, seconds, ...counts, failed: [ended], crash: ended };
     }
