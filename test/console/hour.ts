@@ -16,7 +16,7 @@ export async function reviewForAnHour(
   const { keyboard } = page;
   const press = (key: string) => go(page, () => keyboard.press(key));
   const noticed = async (words: string) =>
-    assert.match(await page.locator("#feedback .notice").innerText({ timeout: 10_000 }), words);
+    assert.match(await page.locator("#feedback .notice").innerText(), words);
   const feedback = page.getByRole("table", { name: "Feedback", exact: true });
   const rows = async () =>
     (await feedback.locator("tbody tr").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));

@@ -195,10 +195,10 @@ async function giveBeside(world: World, id: string, key: string, change: () => P
   await give(world, id, "warm", { value: true }, key);
   const { readable: body, writable } = new TransformStream<Uint8Array>();
   const writer = writable.getWriter();
-  void writer.write(new TextEncoder().encode('{"value":true,'));
   const path = `/v1/diagnosis/${id}/feedback/thumb`;
   const slow = world.send(path, { method: "PUT", headers: bearer(key), body, duplex: "half" } as RequestInit);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  // The body is read once the key has been authenticated.
+  await writer.write(new TextEncoder().encode('{"value":true,'));
   await change();
   void writer.write(new TextEncoder().encode('"author":"ann"}'));
   void writer.close();

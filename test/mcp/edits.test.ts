@@ -87,13 +87,14 @@ test("edits follow each other", () => {
 });
 
 test("a text that was made to be slow to search takes no longer than others", () => {
-  const half = "a".repeat(150_000);
+  // `indexOf` would take many minutes.
+  const half = "a".repeat(1_000_000);
   const began = performance.now();
   assert.throws(
-    () => edited([{ role: "user", content: "a".repeat(600_000) }], [{ old: `${half}b${half}`, new: "" }]),
+    () => edited([{ role: "user", content: "a".repeat(4_000_000) }], [{ old: `${half}b${half}`, new: "" }]),
     /nowhere/,
   );
-  assert.ok(performance.now() - began < 3_000);
+  assert.ok(performance.now() - began < 60_000);
 });
 
 test("what is not edited stays as it was written, in every digit and escape", () => {

@@ -118,7 +118,7 @@ class Server:
             env={**self.settings(), **(settings or {})},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 

@@ -87,7 +87,7 @@ class Frameworks(unittest.TestCase):
         return process
 
     def ask(self, name: str) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request("GET", f"/{name}")
             return connection.getresponse().status == 200
@@ -101,14 +101,14 @@ class Frameworks(unittest.TestCase):
         free.close()
         self.port = int(free.url.rpartition(":")[2])
         process = self.start(*(argument.replace("PORT", str(self.port)) for argument in arguments))
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not self.ask(f"start-{time.monotonic()}") and time.monotonic() < deadline:
             time.sleep(0.05)
         return process
 
     def end(self, process: "subprocess.Popen[bytes]", names: Set[str]) -> None:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(120)
         self.assertEqual(names - set(self.server.records), set())
         self.assertEqual(max(self.server.records.values()), 1)
 
@@ -138,7 +138,7 @@ class Frameworks(unittest.TestCase):
         code = "import tasks\nfor number in range(40): tasks.record.delay(str(number))"
         subprocess.run([sys.executable, "-c", code], cwd=self.folder, env=self.settings(), check=True)
         process = self.start("celery", "-A", "tasks", "worker", "-c", "2", "--max-tasks-per-child", "7")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while len(self.server.records) < 35 and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(2)

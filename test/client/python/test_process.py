@@ -38,12 +38,19 @@ class Processes(unittest.TestCase):
         self.addCleanup(lambda: client.close(timeout_seconds=0))
         return client
 
-    def run_code(self, code: str, **settings: str) -> float:
-        """Runs a program, and gives how long it took. It prints nothing."""
-        began = time.monotonic()
+    def run_code(self, code: str, **settings: str) -> None:
+        """Runs a program, which prints nothing."""
         ended = self.server.run(preamble + code, settings)
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
-        return time.monotonic() - began
+
+    def assert_quick(self, seconds: float, code: str, **settings: str) -> None:
+        """Fails if a program never ends in this time. On a busy machine it may take several tries."""
+        times: List[float] = []
+        while min(times, default=seconds) >= seconds and len(times) < 5:
+            began = time.monotonic()
+            self.run_code(code, **settings)
+            times.append(time.monotonic() - began)
+        self.assertLess(min(times), seconds)
 
     def test_requests_of_a_thread_share_a_connection(self) -> None:
         client = self.connect()
@@ -124,7 +131,7 @@ class Processes(unittest.TestCase):
         self.server.is_silent = True
         client.record({"deployId": reference, "sessionId": "1", "status": 1, "content": {"output": ""}})
         client.flush(timeout_seconds=0.2)
-        self.assertTrue(flushed.wait(5))
+        self.assertTrue(flushed.wait(120))
 
     def test_a_transport_that_raises_is_a_service_that_is_away(self) -> None:
         def broken(_: Request) -> Response:
@@ -144,11 +151,11 @@ class Processes(unittest.TestCase):
     @unittest.skipUnless(is_full, "it runs in full alone")
     def test_a_process_waits_neither_for_a_service_that_is_away_nor_long_for_a_silent_one(self) -> None:
         code = "import logging\nlogging.disable()\nfor n in range(99): ledger = Client(); ledger.record(record('1'))"
-        self.assertLess(self.run_code(code, PROMPTLEDGER_URL="http://127.0.0.1:9"), 4)
+        self.assert_quick(4, code, PROMPTLEDGER_URL="http://127.0.0.1:9")
         self.server.is_silent = True
         code = "import logging\nlogging.disable()\nledger = Client()\nledger.record(record('1'))"
         # 5 s, and what a busy machine takes to start Python.
-        self.assertLess(self.run_code(code), 9)
+        self.assert_quick(9, code)
 
     def test_a_process_that_exits_on_a_signal_sends_what_it_has_recorded(self) -> None:
         ended = self.server.run(preamble + """
@@ -274,7 +281,7 @@ if __name__ == "__main__":
             with open(path, "w", encoding="utf-8") as file:
                 file.write(program)
             ended = subprocess.run(
-                [sys.executable, path], env=self.server.settings(), capture_output=True, text=True, timeout=60, check=False
+                [sys.executable, path], env=self.server.settings(), capture_output=True, text=True, timeout=120, check=False
             )
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
         self.assertEqual(sorted(self.server.records), sorted(multiprocessing.get_all_start_methods()))
@@ -288,7 +295,7 @@ if __name__ == "__main__":
         client = self.connect(watch_seconds=None)
         client.prompt(reference)
         client.close()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         left: List[threading.Thread] = list(set(threading.enumerate()) - before)
         while any("promptledger" in thread.name for thread in left) and time.monotonic() < deadline:
             time.sleep(0.05)
