@@ -49,8 +49,9 @@ function typeOf(schema: JsonSchema, indent: string): string {
     const item = typeOf(schema.items as JsonSchema, indent);
     return item.includes(" | ") && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;
   }
-  if (schema.type === "object") return objectType(schema, indent);
-  const types = [schema.type].flat().map((type) => simple[String(type)]);
+  const types = [schema.type].flat().map((type) =>
+    type === "object" ? objectType(schema, indent) : simple[String(type)]
+  );
   if (types.includes(undefined)) throw new Error(`No type for ${JSON.stringify(schema)}`);
   return types.join(" | ");
 }

@@ -122,7 +122,11 @@ export type Revisions = {
     /** Whether it accepts requests. */
     isActive: boolean;
     /** The rollout in progress, or null. */
-    rollout: Pick<ServedRollout, "id" | "percent"> | null;
+    rollout: {
+      id: string;
+      /** The share of the keys that gets the candidate. */
+      percent: number;
+    } | null;
   }>;
 };
 

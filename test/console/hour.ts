@@ -15,8 +15,7 @@ export async function reviewForAnHour(
   const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
   const { keyboard } = page;
   const press = (key: string) => go(page, () => keyboard.press(key));
-  const noticed = async (words: string) =>
-    assert.match(await page.locator("#feedback .notice").innerText(), words);
+  const noticed = async (words: string) => assert.match(await page.locator("#feedback .notice").innerText(), words);
   const feedback = page.getByRole("table", { name: "Feedback", exact: true });
   const rows = async () =>
     (await feedback.locator("tbody tr").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
