@@ -20,6 +20,7 @@ import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
 import { checkCommands } from "./check.ts";
+import { eventPresentations } from "./events.ts";
 import { feedbackPresentations } from "./feedback.ts";
 import { importCommands } from "./import.ts";
 import { mcpCommands } from "./mcp.ts";
@@ -167,6 +168,7 @@ const operationCommands = commandsOf(operations, [
   ...reviewPresentations,
   ...pricePresentations,
   ...auditPresentations,
+  ...eventPresentations,
 ]);
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];

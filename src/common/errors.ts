@@ -94,6 +94,7 @@ export const replyLost = () => new Refusal("overloaded", "The database's reply w
 export const bodiesOverloaded = () => new Refusal("overloaded", "Too many request bodies are being received");
 export const exportsOverloaded = () => new Refusal("overloaded", "Too many exports are running");
 export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
+export const tooManyWaiters = () => new Refusal("overloaded", "Too many requests wait for events");
 export const contended = () => new Refusal("overloaded", "Too many changes at once: try again");
 /** Only the log has this, because nobody is left to read the response. */
 export const clientGone = () =>

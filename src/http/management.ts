@@ -2,6 +2,7 @@
 import { contended, managementOff, managementOverloaded, Refusal, tooManyFailures } from "../common/errors.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
+import { createShares } from "../common/shares.ts";
 import { createSlots } from "../common/slots.ts";
 import type { Slots } from "../common/slots.ts";
 import { adminOf } from "../management/admin.ts";
@@ -35,6 +36,7 @@ type State = Shared & { caller: Caller };
 
 const maxLongWork = 16; // at once, of which one owner gets half
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
+const maxWaiters = 256; // requests that wait for events, of which one owner gets half
 const maxWaitingChanges = 2_000; // of which one owner gets half
 // ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
 // for a minute or longer.
@@ -89,7 +91,7 @@ export function managementWith(
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets });
     const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
-    const stores = { store: { ...openStore(), changes }, longStore: openStore() };
+    const stores = { store: { ...openStore(), changes, waiters: createShares(maxWaiters) }, longStore: openStore() };
     const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
     opened.set(host, access);
     return access;
@@ -188,7 +190,8 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   for (const id of Object.values(ctx.params)) setId(ctx.logContext, id);
   const input = await readInput(operation, ownerOf(state.caller), ctx, context);
   if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
-  const output = await perform(operation, { ...state.store, caller: state.caller }, input);
+  const isOver = () => ctx.request.signal.aborted || ctx.isGone?.() === true || context.inFlight.isDraining();
+  const output = await perform(operation, { ...state.store, caller: state.caller, isOver }, input);
   const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);

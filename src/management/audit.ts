@@ -12,7 +12,7 @@ import { toEntry } from "./audit-chain.ts";
 import { hidingHashes, listSealed } from "./cursors.ts";
 import { ExportText, toLines } from "./export.ts";
 import { operation, pageOf, sources } from "./operation.ts";
-import type { Management, Source } from "./operation.ts";
+import type { Management, Source, Store } from "./operation.ts";
 import { timeRange } from "./record-filter.ts";
 
 const AuditEntry = named(
@@ -85,7 +85,10 @@ export const listAuditEntries = operation({
 });
 
 /** Throws if a workspace never existed. */
-async function requireKnown({ database }: Management, { workspaceId: id }: Filter): Promise<void> {
+export async function requireKnown(
+  { database }: Store,
+  { workspaceId: id }: Pick<Filter, "workspaceId">,
+): Promise<void> {
   if (id === undefined) return;
   const sql = "select id from workspaces where id = :id union all select id from deleted_workspaces where id = :id";
   if ((await database.read({ sql, args: { id } })).length === 0) throw notFound("Workspace", id);

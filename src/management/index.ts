@@ -9,6 +9,7 @@ import { readCosts } from "./costs.ts";
 import { deletionOperations } from "./deletion.ts";
 import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
+import { listEvents } from "./events.ts";
 import { feedbackOperations } from "./feedback.ts";
 import { feedbackAgreementOperations } from "./feedback-agreement.ts";
 import { feedbackNameOperations } from "./feedback-names.ts";
@@ -99,6 +100,7 @@ export const groups = [
     operations: [...callOperations, ...usageOperations, readCosts, prune, verify, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
+  { tag: "Events", about: "What has changed, in order, for programs that follow it.", operations: [listEvents] },
 ] as const satisfies readonly Group[];
 
 /** The type of every operation. */

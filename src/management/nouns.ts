@@ -25,6 +25,8 @@ export type Noun = {
   owner: "workspace" | "service" | "either";
   /** Its tables, of which the first has a row for each. A table stands behind all those to which it refers. */
   tables: readonly Table[];
+  /** What events call it, in SQL over its first table. */
+  title?: string;
   /** What verify needs to compare its rows with the audit log. Undefined if the log has no changes of it. */
   audit?: {
     /** Members that no entry has: they follow from other rows, or change without an entry. */
@@ -44,6 +46,7 @@ export const nouns = {
     name: "Prompt",
     prefix: "prompt",
     owner: "workspace",
+    title: "name",
     tables: [
       { name: "prompts" },
       {
@@ -61,6 +64,7 @@ export const nouns = {
     name: "Deployment",
     prefix: "dep",
     owner: "workspace",
+    title: "(select p.name from prompts p where p.id = prompt_id) || '@' || name",
     tables: [{ name: "deployments" }],
     audit: { unlogged: ["reference"] },
     page: "deployments/:id",
@@ -96,6 +100,7 @@ export const nouns = {
     name: "Review",
     prefix: "review",
     owner: "workspace",
+    title: "title",
     tables: [{ name: "reviews" }, { name: "review_records", key: "review_id, ordinal", isRemovedElsewhere: true }],
     audit: { unlogged: ["createdAt", "records", "open", "taken", "done", "skipped", "gone"] },
     page: "reviews/:id",
@@ -120,6 +125,7 @@ export const nouns = {
     name: "API key",
     prefix: "key",
     owner: "workspace",
+    title: "name",
     tables: [{ name: "api_keys" }, { name: "api_key_secrets", key: "hash", holder: "api_key_id" }],
     audit: {
       unlogged: ["lastUsedAt"],
@@ -134,6 +140,7 @@ export const nouns = {
     name: "Token",
     prefix: "token",
     owner: "either",
+    title: "name",
     tables: [{ name: "management_tokens" }, { name: "management_token_secrets", key: "hash", holder: "token_id" }],
     audit: { unlogged: ["lastUsedAt"], copiedToSecrets: {} },
     page: "tokens/:id",
@@ -143,6 +150,7 @@ export const nouns = {
     name: "Price",
     prefix: "price",
     owner: "service",
+    title: "model",
     tables: [{ name: "prices" }],
     audit: { unlogged: ["createdAt"] },
     page: "prices",
@@ -152,6 +160,7 @@ export const nouns = {
     name: "Workspace",
     prefix: "ws",
     owner: "workspace",
+    title: "name",
     tables: [{ name: "workspaces", isRemovedElsewhere: true }],
     audit: {},
     page: "settings",

@@ -10,6 +10,7 @@ import {
   workspaceRequired,
 } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import type { Shares } from "../common/shares.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
 import { checkObject } from "../schema/parse.ts";
@@ -70,12 +71,18 @@ export type Store = {
   report?: ((progress: string, share?: number) => void) | undefined;
   /** Changes by one process enter one after the other, so that they do not overtake each other. */
   changes?: Slots | undefined;
+  /** Room for requests that wait for events. */
+  waiters?: Shares | undefined;
   /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
   secrets?: readonly string[] | undefined;
 };
 
 /** What operations work on, and who calls them. */
-export type Session = Store & { caller: Caller };
+export type Session = Store & {
+  caller: Caller;
+  /** Whether nobody waits for the output any more. */
+  isOver?: (() => boolean) | undefined;
+};
 
 /** What one call of an operation works with. An operation reads the current state, decides, and commits once. */
 export type Management = Session & { commit: Commit };

@@ -157,6 +157,8 @@ const samples: Record<string, string> = {
   USD: "0.15",
   URL: "https://example.com",
   CURSOR: "7",
+  POSITION: "7",
+  TYPES: "deployment.*",
   FILE: "file.json",
   NAME: "name",
   ACTION: "deployment.promoted",

@@ -540,6 +540,24 @@ everywhere("audit list says what changed from what to what, and audit export wri
   assert.equal(toLines(await readFile(file, "utf8")), stored);
 });
 
+everywhere("events lists what has changed, and goes on with what changes from now on", async (place) => {
+  const { workspaceId, deployId } = await place.setUp();
+  const scope = ["--workspace", workspaceId];
+  const { out, said } = await place.cli(words`events ${scope} --types deployment.*`);
+  assert.match(out, /deployment\.created +greeting@production +v1 /);
+  const next = /--after (\d+)/.exec(said)![1]!;
+  const seen: string[] = [];
+  const following = place.cli(words`events ${scope} --follow --json --after ${next}`, "", {
+    write: (text) => Promise.resolve(seen.push(text) < 2),
+  });
+  await place.data(words`deploy deactivate ${deployId} --note Night`);
+  await place.data(words`deploy activate ${deployId}`);
+  assert.is((await following).code, 0);
+  const [first, second] = toLines<Record<string, unknown>>(seen.join(""));
+  assert.equal([first!.type, first!.note, second!.type], ["deployment.deactivated", "Night", "deployment.activated"]);
+  assert.is((await place.cli(words`events --follow --limit 3`)).code, 2);
+});
+
 everywhere("--json has each time in ISO 8601 too, and leaves alone what clients sent", async (place) => {
   const { key, deployId, workspaceId } = await place.setUp();
   const sent = { startedAt: 5, at: null, nested: [{ createdAt: 7 }] };

@@ -858,6 +858,13 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
     404: [() => ({ query: { workspaceId: "ws_none" } })],
   },
+  listEvents: {
+    200: [
+      () => ({ query: { limit: "2" } }),
+      ({ workspaceId }) => ({ query: { workspaceId, types: "deployment.*", after: "1", wait: "0" } }),
+    ],
+    404: [() => ({ query: { workspaceId: "ws_none" } })],
+  },
   exportAuditEntries: {
     200: [() => ({ query: { action: "deployment.created" } })],
     404: [() => ({ query: { workspaceId: "ws_none" } })],

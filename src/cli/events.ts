@@ -1,0 +1,74 @@
+// `events`: what has changed, in order, and with `--follow` whatever changes from now on.
+import { stringify } from "../common/json-text.ts";
+import { Refusal } from "../common/errors.ts";
+import { listEvents } from "../management/events.ts";
+import type { Event, EventList } from "../management/events.ts";
+import type { CommandContext, Outcome } from "./command.ts";
+import { formatTime, oneLine, withIsoTimes } from "./format.ts";
+import { present } from "./operation-commands.ts";
+
+type Input = Parameters<typeof listEvents.run>[1];
+
+const waitSeconds = 20;
+const retryMs = 2_000;
+
+/** The versions that an event is about: `v1 → v2`, or `v1` for the first one. */
+const versionsOf = ({ from, to }: Event): string =>
+  [from, to].flatMap((version) => version === null ? [] : `v${version}`).join(" → ");
+
+const toRow = (event: Event) => {
+  const { position, createdAt, type, subject: { name, id }, actor, note } = event;
+  return { position, createdAt, type, what: name ?? id, versions: versionsOf(event), actor, note };
+};
+
+/** An event on one line. Those of a stream stand under each other, so they have no table. */
+function lineOf(event: Event): string {
+  const { position, createdAt, type, subject: { name, id }, actor, note } = event;
+  const what = [name ?? id, versionsOf(event), actor && `by ${actor}`, note && `(${note})`];
+  return oneLine([position, formatTime(createdAt), type, ...what].filter(Boolean).join("  "));
+}
+
+export const eventPresentations = [
+  present(listEvents, {
+    explanations: {
+      follow:
+        "Go on with each event that comes, until the command is ended. It begins with the next one, or behind --after",
+    },
+    check: (args) =>
+      args.has("follow") && args.findNumber("limit") !== undefined
+        ? "--follow and --limit exclude each other"
+        : undefined,
+    async run(context, input): Promise<Outcome> {
+      if (context.args.has("follow")) return await follow(context, input);
+      const { items, next } = await context.call(listEvents, input);
+      return { data: items, rows: items.map(toRow), note: `More: --after ${next}` };
+    },
+  }),
+];
+
+/** Writes events as they come. Without `--after` it begins with the next one. */
+async function follow(
+  { args, call, terminal }: CommandContext,
+  { after = "latest", ...input }: Input,
+): Promise<Outcome> {
+  let next = after, hasStarted = false, isAway = false;
+  for (;;) {
+    try {
+      const found: EventList = await call(listEvents, { ...input, after: next, wait: hasStarted ? waitSeconds : 0 });
+      [next, hasStarted, isAway] = [String(found.next), true, false];
+      for (const event of found.items) {
+        const text = args.json ? stringify(withIsoTimes(event)) : lineOf(event);
+        if (!await terminal.write(`${text}\n`)) return {};
+      }
+    } catch (error) {
+      // A service that stops or starts anew misses nothing: the next request says how far this one came.
+      if (!hasStarted || !isPassing(error)) throw error;
+      if (!isAway) terminal.say(`${(error as Refusal).message}. Trying again\n`);
+      isAway = true;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  }
+}
+
+const isPassing = (error: unknown) =>
+  error instanceof Refusal && (error.kind === "internal" || ["unavailable", "overloaded"].includes(error.code));

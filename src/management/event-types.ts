@@ -1,0 +1,79 @@
+// The types of events, and how a reader says which it wants.
+import { invalid } from "../common/errors.ts";
+import { predicate } from "../schema/struct.ts";
+
+/** The types of events, with what each means. They are the actions of the audit log, but for those in `actions`. */
+export const eventTypes = {
+  "workspace.created": "A workspace was created",
+  "workspace.updated": "A setting of a workspace changed, such as its quota",
+  "workspace.deleted": "A workspace was deleted",
+  "key.created": "An API key was created",
+  "key.rotated": "An API key got a new secret",
+  "key.revoked": "An API key was revoked",
+  "token.created": "A management token was created",
+  "token.rotated": "A management token got a new secret",
+  "token.revoked": "A management token was revoked",
+  "prompt.created": "A prompt was created, with its first version",
+  "prompt.version_published": "A prompt got a new version",
+  "prompt.renamed": "A prompt got another name",
+  "prompt.archived": "A prompt was archived",
+  "prompt.unarchived": "A prompt was taken out of the archive",
+  "deployment.created": "A deployment was created",
+  "deployment.promoted": "A deployment serves another version",
+  "deployment.rolled_back": "A deployment serves an earlier version again",
+  "deployment.activated": "A deployment accepts requests again",
+  "deployment.deactivated": "A deployment refuses requests",
+  "deployment.protected": "A deployment may be changed by fewer people",
+  "deployment.unprotected": "A deployment may be changed by more people",
+  "deployment.renamed": "A deployment got another name",
+  "deployment.archived": "A deployment was archived",
+  "deployment.unarchived": "A deployment was taken out of the archive",
+  "deployment.rollout_started": "A rollout gives a version to a share first",
+  "deployment.rollout_changed": "A rollout has another share or guard",
+  "deployment.rollout_stopped": "A rollout was stopped, by somebody or by its guard",
+  "record.deleted": "A record was deleted",
+  "session.deleted": "The records of a session were deleted",
+  "records.reindexed": "Earlier records got what statistics need",
+  "log.pruned": "Old calls and records were removed",
+  "feedback_name.declared": "A name of feedback was declared",
+  "feedback_name.undeclared": "A name of feedback is declared no more",
+  "review.created": "A list of records to review was made",
+  "review.deleted": "A list of records to review was deleted",
+  "price.set": "A model has a price, or another one",
+  "price.removed": "A model has no price any more",
+} as const;
+
+/** The actions of the audit log whose events have another name. */
+const actions: Partial<Record<string, string>> = { "prompt.version_published": "prompt.pushed" };
+/** The type of the events of an action. */
+export const typeOf = (action: string): string =>
+  Object.keys(actions).find((type) => actions[type] === action) ?? action;
+
+const knownTypes = Object.keys(eventTypes);
+const typesPattern = String.raw`^[a-z_]+\.([a-z_]+|\*)(,[a-z_]+\.([a-z_]+|\*))*$`;
+const maxTypesLength = 2000; // characters
+
+/** Which events somebody wants: their types, or `deployment.*` for all of a noun. */
+export const typesWanted = predicate<string>(
+  "types of events such as deployment.*,key.created",
+  (value) => typeof value === "string" && value.length <= maxTypesLength && new RegExp(typesPattern).test(value),
+  { type: "string", maxLength: maxTypesLength, pattern: typesPattern },
+);
+
+/** The actions of the audit log that are meant. Throws for a type that does not exist. */
+export function actionsOf(wanted: string): string[] {
+  return wanted.split(",").flatMap((each) => {
+    const noun = /^(.+\.)\*$/.exec(each)?.[1];
+    const found = knownTypes.filter((type) => noun === undefined ? type === each : type.startsWith(noun));
+    if (found.length === 0) throw invalid(`There is no event ${each}. ${suggest(each)}`);
+    return found.map((type) => actions[type] ?? type);
+  });
+}
+
+function suggest(unknown: string): string {
+  const nouns = [...new Set(knownTypes.map((type) => type.split(".")[0]!))];
+  const [noun] = unknown.split(".");
+  return nouns.includes(noun!)
+    ? `Those of ${noun} are ${knownTypes.filter((type) => type.startsWith(`${noun}.`)).join(", ")}`
+    : `Events are of ${nouns.join(", ")}`;
+}

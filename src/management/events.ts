@@ -1,0 +1,227 @@
+// Events: what has changed, for programs that follow it. Each entry of the audit log is one event, in the order of the log, so
+// an event exists exactly if its change was made. An event names what changed, by id and by name. It has no secret and no text
+// of a prompt.
+import { invalid, tooManyWaiters } from "../common/errors.ts";
+import { sha256 } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import { requireKnown } from "./audit.ts";
+import { readMembers, toEntry } from "./audit-chain.ts";
+import { actionsOf, typeOf, typesWanted } from "./event-types.ts";
+import { allNouns } from "./nouns.ts";
+import { operation, ownerOf, sources } from "./operation.ts";
+import type { Management, Source } from "./operation.ts";
+import { Origin, originIn } from "./origin.ts";
+import * as v from "./values.ts";
+
+const Subject = named(
+  "EventSubject",
+  exactly({
+    noun: described(v.text, "What changed, such as deployment"),
+    id: described(nullable(v.text), "Its id. Null if all workspaces changed"),
+    name: described(nullable(v.text), "Its name, or the reference of a deployment, as it is now. Null if it has none"),
+  }),
+);
+
+export const Event = named(
+  "Event",
+  exactly({
+    id: described(v.text, "The id of the event. It is the same wherever and whenever the event is read"),
+    position: described(
+      v.positive,
+      "Where it is in the order of events, from 1 without gaps. For a token of one workspace, among the events of that workspace",
+    ),
+    type: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
+    createdAt: v.timestamp,
+    workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
+    subject: Subject,
+    from: described(nullable(v.positive), "The version before, if the event is about versions"),
+    to: described(nullable(v.positive), "The version now, if the event is about versions"),
+    before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
+    after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
+    source: described(oneOf(...sources), "How the change was made"),
+    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+    note: described(v.text, "The reason that was given. It may be empty"),
+    origin: described(nullable(Origin), "The commit of a repository that this came from, or null"),
+    path: described(
+      nullable(v.text),
+      "Where the console shows what changed, below the address of the console. Null if it has no page",
+    ),
+  }),
+);
+export type Event = Infer<typeof Event>;
+
+export const EventList = named(
+  "EventList",
+  exactly({
+    items: listOf(Event),
+    next: described(
+      v.count,
+      "What to give as after to go on. It may be ahead of the last item, if others were left out",
+    ),
+  }),
+);
+
+export type EventList = Infer<typeof EventList>;
+
+const latest = "latest";
+const after = predicate<string>(
+  "a position, or latest",
+  (value) => typeof value === "string" && (value === latest || /^\d{1,15}$/.test(value)),
+  { type: "string", pattern: "^([0-9]{1,15}|latest)$" },
+);
+const maxWait = 25; // seconds. Many proxies end a request that is silent for 30
+const wait = predicate<number>(
+  `an integer from 0 to ${maxWait}`,
+  (value) => v.isCount(value) && value <= maxWait,
+  { ...v.countSchema, maximum: maxWait },
+);
+
+export const listEvents = operation({
+  id: "listEvents",
+  summary: "Read events in their order, and wait for the next ones",
+  method: "GET",
+  path: "/events",
+  role: "viewer",
+  command: "events [--after POSITION] [--types TYPES] [--limit N] [--follow]",
+  input: {
+    workspaceId: optional(described(v.workspaceId, "Only events of this workspace")),
+    after: optional(described(
+      after,
+      "Only events behind this position: the next of an earlier response, or latest for those that are to come. Default: all",
+    )),
+    types: optional(described(typesWanted, "Only these types, as in deployment.*,key.created")),
+    limit: v.page.limit,
+    wait: optional(described(wait, "How many seconds to wait for an event if there is none yet", { default: 0 })),
+  },
+  output: EventList,
+  refusals: ["not_found"],
+  isScoped: true,
+  seesDeleted: true,
+  async run(management, { after = "0", types, limit = 50, wait = 0, workspaceId }) {
+    await requireKnown(management, { workspaceId });
+    const { caller, waiters, isOver = () => false } = management;
+    const wanted = types === undefined ? null : JSON.stringify(actionsOf(types));
+    const newest = await findNewest(management);
+    const start = after === latest ? newest : Number(after);
+    if (start > newest) throw invalid(`Field after must be at most ${newest}, the position of the newest event`);
+    const request = { wanted, workspaceId: workspaceId ?? null, limit };
+    const found = await readEvents(management, { ...request, start, newest });
+    if (found.items.length > 0 || wait === 0) return found;
+    const owner = ownerOf(caller);
+    if (waiters?.take(owner, 1) === false) throw tooManyWaiters();
+    try {
+      return await poll(management, { ...request, start: found.next }, () => isOver(), wait);
+    } finally {
+      waiters?.giveBack(owner, 1);
+    }
+  },
+});
+
+type Request = { start: number; wanted: string | null; workspaceId: WorkspaceId | null; limit: number };
+
+const pollInterval = 500; // ms. Other processes make events too, so that a look at the database is the only sure sign
+
+async function poll(management: Management, request: Request, isOver: () => boolean, wait: number) {
+  let { start } = request;
+  for (let looks = wait * 1000 / pollInterval; looks > 0 && !isOver(); looks--) {
+    await new Promise((resolve) => setTimeout(resolve, pollInterval));
+    const newest = await findNewest(management);
+    if (newest <= start) continue;
+    const found = await readEvents(management, { ...request, start, newest });
+    if (found.items.length > 0) return found;
+    start = found.next;
+  }
+  return { items: [], next: start };
+}
+
+/** The position of the newest event. */
+async function findNewest({ database, caller: { workspaceId: bound } }: Management): Promise<number> {
+  const [row] = await database.read(
+    bound === undefined
+      ? { sql: "select position from audit_head where id = 1" }
+      : { sql: "select count(*) as position from audit_log where workspace_id = ?", args: [bound] },
+  );
+  return integer(row!, "position");
+}
+
+/** For a token of one workspace its events are numbered by themselves: a position among all would tell what others do. */
+const numbered = (isBound: boolean) =>
+  isBound
+    ? `select *, :start + row_number() over (order by position) as number from (
+        select * from audit_log where workspace_id = :bound order by position limit -1 offset :start
+      )`
+    : "select *, position as number from audit_log where position > :start";
+
+async function readEvents(
+  { database, caller: { workspaceId: bound } }: Management,
+  { start, newest, wanted, workspaceId, limit }: Request & { newest: number },
+): Promise<EventList> {
+  const rows = await database.read({
+    sql: `select * from (${numbered(bound !== undefined)}) where number <= :newest
+        and (:workspaceId is null or workspace_id = :workspaceId)
+        and (:wanted is null or action in (select value from json_each(:wanted)))
+      order by number limit :limit`,
+    args: { start, newest, wanted, workspaceId, limit, ...bound === undefined ? {} : { bound } },
+  });
+  const names = await findNames(database, rows.flatMap((row) => textOrNull(row, "target_id") ?? []));
+  const items = await Promise.all(rows.map((row) => toEvent(row, names)));
+  return { items, next: items.length < limit ? newest : items.at(-1)!.position };
+}
+
+/** What things are called now. Those that are gone have no name. */
+async function findNames(database: Database, ids: string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.read({ sql: titles, args: { ids: JSON.stringify(ids) } });
+  return new Map(rows.map((row) => [text(row, "id"), text(row, "name")]));
+}
+
+const titles = [...allNouns.values()].flatMap(({ title, tables: [table] }) =>
+  title === undefined
+    ? []
+    : `select id, ${title} as name from ${table!.name} where id in (select value from json_each(:ids))`
+).join(" union all ");
+
+async function toEvent(row: Row, names: ReadonlyMap<string, string>): Promise<Event> {
+  const { createdAt, action, targetId, workspaceId, source, actor, note, ...entry } = toEntry(row);
+  const before = readState(entry.before), after = readState(entry.after);
+  const noun = action.slice(0, action.indexOf("."));
+  return {
+    id: `evt_${(await sha256(`${entry.position} ${text(row, "hash")}`)).slice(0, 32)}`,
+    position: integer(row, "number"),
+    type: typeOf(action),
+    createdAt,
+    workspaceId: workspaceId as WorkspaceId | null,
+    subject: { noun, id: targetId, name: names.get(targetId ?? "") ?? nameIn(after) ?? nameIn(before) ?? null },
+    from: versionIn(before),
+    to: versionIn(after),
+    before: entry.before === null ? null : withoutHashes(before),
+    after: entry.after === null ? null : withoutHashes(after),
+    source: source as Source,
+    actor,
+    note,
+    origin: originIn(after),
+    path: pathOf(noun, action, targetId, workspaceId),
+  };
+}
+
+type State = Record<string, unknown>;
+
+const readState = (json: string | null): State => Object.fromEntries(readMembers(json));
+
+/** Hashes of secrets are no use to who follows the events, and the origin has a member of its own. */
+const withoutHashes = ({ hash: _, secretHash: _secret, origin: _origin, ...rest }: State): State => rest;
+
+const nameIn = ({ name }: State): string | undefined => typeof name === "string" ? name : undefined;
+
+const versionIn = ({ currentVersion, latestVersion = currentVersion }: State): number | null =>
+  typeof latestVersion === "number" ? latestVersion : null;
+
+function pathOf(noun: string, action: string, id: string | null, workspaceId: string | null): string | null {
+  if (workspaceId === null) return null;
+  const page = action.endsWith(".deleted") ? undefined : allNouns.get(noun)?.page?.replace(":id", String(id));
+  return `${workspaceId}/${page ?? "audit"}`;
+}
