@@ -11,7 +11,7 @@ import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
 import type { Deployment, DeploymentResult } from "../management/deployments.ts";
 import { listRollouts, setRollout, stopRollout } from "../management/rollout-operations.ts";
-import { describeRollout } from "../management/rollouts.ts";
+import { describeGuarded } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
@@ -88,8 +88,8 @@ async function roll(
     return { data: await readAll(call, listRollouts, { id, workspaceId }) };
   }
   const isStop = args.has("stop");
-  const result =
-    await (isStop ? call(stopRollout, input) : call(setRollout, { ...input, version, percent, guard, certain }));
+  const rolled = { ...input, version, percent, guard: args.has("no-guard") ? null : guard, certain };
+  const result = await (isStop ? call(stopRollout, input) : call(setRollout, rolled));
   const { changed, ...deployment } = result;
   const { reference, currentVersion, rollout } = deployment;
   const all = `${reference} serves version ${currentVersion} to all`;
@@ -103,17 +103,19 @@ async function roll(
 }
 
 function checkRollout(args: Arguments): string | undefined {
-  const given = ["percent", "stop", "list"].filter((name) => args.has(name)).length;
-  if (given !== 1) return "One of --percent, --stop and --list must be given";
-  const needs = ["version", "guard", "certain"].find((name) => args.has(name));
-  return needs !== undefined && !args.has("percent") ? `--${needs} needs --percent` : undefined;
+  const isSet = ["percent", "guard", "no-guard", "certain"].some((name) => args.has(name));
+  if ([isSet, args.has("stop"), args.has("list")].filter(Boolean).length !== 1) {
+    return "One of --percent, --guard, --no-guard, --certain, --stop and --list must be given";
+  }
+  if (args.has("guard") && args.has("no-guard")) return "--guard and --no-guard exclude each other";
+  return args.has("version") && !args.has("percent") ? "--version needs --percent" : undefined;
 }
 
 /** A deployment as people see it. */
 const showDeployment = (deployment: Deployment, note?: string): Outcome => ({
   note,
   data: deployment,
-  text: () => format({ ...deployment, rollout: deployment.rollout && describeRollout(deployment.rollout) }),
+  text: () => format({ ...deployment, rollout: deployment.rollout && describeGuarded(deployment.rollout) }),
 });
 
 function showChange({ changed, ...deployment }: DeploymentResult): Outcome {
@@ -171,6 +173,7 @@ export const deploymentPresentations = [
   present(getDeployment, { show: (deployment) => showDeployment(deployment) }),
   present(setRollout, {
     explanations: {
+      "no-guard": "Remove the guard of the rollout in progress",
       stop: "Stop the rollout in progress, so that all callers get the live version",
       list: "List all rollouts of the deployment, newest first",
     },

@@ -42,6 +42,7 @@ const usualOptions: Record<string, string> = {
   status: "--status STATUS...",
   failures: "--failures",
   promptVersion: "--version N",
+  rollout: "--rollout REF",
   from: "--from TIME",
   to: "--to TIME",
   keyId: "--key ID",

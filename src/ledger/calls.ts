@@ -1,11 +1,11 @@
 // Reads the call log, which only the ledger writes.
 import type { Page } from "../common/domain.ts";
-import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, KeyId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { Call, Operation } from "../schema/ledger.ts";
 import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
 import type { Database, Row } from "../database/database.ts";
-import { integer, text } from "../database/row.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
 
 /** Which accepted requests of a workspace to list. */
 type CallFilter = TimeRange & {
@@ -13,6 +13,7 @@ type CallFilter = TimeRange & {
   keyId?: KeyId | undefined;
   deployId?: DeploymentId | undefined;
   promptVersion?: number | undefined;
+  rollout?: RolloutId | undefined;
   operation?: Operation | undefined;
 };
 
@@ -31,6 +32,7 @@ export async function listCalls(
     keyId: "r.api_key_id",
     deployId: "r.deployment_id",
     promptVersion: "r.prompt_version",
+    rollout: "r.rollout_id",
     operation: "r.operation",
   };
   const conditions = given.filter(([name]) => name in columns).map(([name]) => `${columns[name]} = :${name}`);
@@ -44,7 +46,7 @@ export async function listCalls(
       order by 1 desc limit :limit + 255
     )
     select call.position, ${idAt("call", "call.position")} as id, c.operation, call.number, m.month, c.api_key_id,
-      c.deployment_id, c.prompt_version, m.created_at
+      c.deployment_id, c.prompt_version, c.rollout_id, m.created_at
     from call cross join calls c on c.position = call.row cross join ${commitAt("call.position")}
     where call.position >= :first and call.position < :end
     order by call.position desc limit :limit`;
@@ -54,13 +56,17 @@ export async function listCalls(
   return { items: rows.map(toCall), nextCursor };
 }
 
-const toCall = (row: Row): Call => ({
-  id: text(row, "id"),
-  operation: text(row, "operation"),
-  number: integer(row, "number"),
-  month: text(row, "month"),
-  keyId: text(row, "api_key_id"),
-  deployId: text(row, "deployment_id"),
-  promptVersion: integer(row, "prompt_version"),
-  createdAt: integer(row, "created_at"),
-});
+function toCall(row: Row): Call {
+  const rollout = textOrNull(row, "rollout_id");
+  return {
+    id: text(row, "id"),
+    operation: text(row, "operation"),
+    number: integer(row, "number"),
+    month: text(row, "month"),
+    keyId: text(row, "api_key_id"),
+    deployId: text(row, "deployment_id"),
+    promptVersion: integer(row, "prompt_version"),
+    ...(rollout === null ? {} : { rollout }),
+    createdAt: integer(row, "created_at"),
+  };
+}

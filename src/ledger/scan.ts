@@ -27,8 +27,9 @@ export type RecordFilter = IndexFilter & DocumentFilter & FeedbackFilter & {
 /** What the most work is for a filter: SQL over the index, the numbers or the call of each record, or the documents. */
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
   if (needsDocuments(filter)) return "documents";
-  const { keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
-  const tested = [keyId, slowerThan, moreTokensThan, costlierThan, model, sessionContains, matchesFeedback(filter)];
+  const { keyId, rolloutId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
+  const ofNumbers = [slowerThan, moreTokensThan, costlierThan, model, sessionContains, matchesFeedback(filter)];
+  const tested = [keyId, rolloutId, ...ofNumbers];
   return tested.every((value) => value === undefined) ? "index" : "numbers";
 }
 

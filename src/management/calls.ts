@@ -5,7 +5,7 @@ import { described, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf } from "./operation.ts";
-import { promptVersion, timeRange } from "./record-filter.ts";
+import { promptVersion, rollout, timeRange } from "./record-filter.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 export const listCalls = operation({
@@ -20,6 +20,7 @@ export const listCalls = operation({
     keyId: optional(described(v.keyId, "Only calls with this key")),
     deployId: optional(described(v.deploymentReference, "Only calls of this deployment")),
     promptVersion,
+    rollout,
     operation: optional(described(Call.schema.operation, "Only calls of this operation")),
     ...timeRange,
     ...v.page,

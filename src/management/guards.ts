@@ -27,10 +27,10 @@ const certain = predicate<number>(
 /** Input members of an operation that sets a guard. */
 export const guardInput = {
   guard: optional(described(
-    conditions,
+    nullable(conditions),
     "What stops the rollout by itself: that the candidate is beyond one of these limits. For failures and boolean " +
       "feedback in points, for latency, p95, tokens and cost in percent of the base, for numeric feedback without %. " +
-      "Default: the guard that it has, or none",
+      "Null removes it. Default: the guard that it has, or none",
   )),
   certain: optional(described(
     certain,

@@ -10,12 +10,13 @@ import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
 import type { Deployment } from "./deployments.ts";
 import { knownOrigin, originIn } from "./origin.ts";
+import { guardMembers } from "./guards.ts";
 import { sources } from "./operation.ts";
 import type { Source } from "./operation.ts";
-import { describeRollout, percent } from "./rollouts.ts";
+import { describeGuarded, percent } from "./rollouts.ts";
 import type { ActiveRollout } from "./rollouts.ts";
 
-const changedRollout = exactly({ id: v.text, version: v.positive, percent });
+const changedRollout = exactly({ id: v.text, version: v.positive, percent, ...guardMembers });
 
 const action = oneOf(
   "created",
@@ -146,7 +147,7 @@ function toChange(row: Row): DeploymentChange {
   const { createdAt, source, actor, note, before, after } = toEntry(row);
   const action = actionOf(row), member = members[action];
   const valueIn = (state: Record<string, unknown>) =>
-    member === "rollout" ? describeRollout(state.rollout as ActiveRollout) : state[member] as DeploymentChange["to"];
+    member === "rollout" ? describeGuarded(state.rollout as ActiveRollout) : state[member] as DeploymentChange["to"];
   const was = before === null ? null : JSON.parse(before), is = JSON.parse(after!);
   const { rollout } = is;
   return {
@@ -155,12 +156,14 @@ function toChange(row: Row): DeploymentChange {
     ...member === "archivedAt"
       ? { from: action === "unarchived", to: action === "archived" }
       : { from: was && valueIn(was), to: valueIn(is) },
-    ...rollout === undefined
-      ? {}
-      : { rollout: rollout && { id: rollout.id, version: rollout.version, percent: rollout.percent } },
+    ...rollout === undefined ? {} : { rollout: rollout && toChangedRollout(rollout) },
     ...{ source: source as Source, actor, note, origin: originIn(is), createdAt },
   };
 }
+
+const toChangedRollout = ({ id, version, percent, guard = null, certain = null }: ActiveRollout) => ({
+  ...{ id, version, percent, guard, certain },
+});
 
 type VersionChange = Pick<DeploymentChange, "action" | "to">;
 

@@ -27,6 +27,12 @@ export const timeRange = {
   from: optional(described(v.timestamp, "Only from this time on, in Unix milliseconds")),
   to: optional(described(v.timestamp, "Only before this time, in Unix milliseconds")),
 };
+export const rollout = optional(
+  described(
+    v.rolloutReference,
+    "Only with a version that this rollout chose: its id, or NAME@DEPLOYMENT for the newest one",
+  ),
+);
 export const promptVersion = optional(described(v.positive, "Only with this version of the prompt"));
 
 const usdPattern = String.raw`^\d{1,12}(\.\d{1,20})?$`;
@@ -75,6 +81,7 @@ export const recordFilter = {
   ),
   failures: optional(described(v.isTrue, "Only records whose status counts as a failure in the workspace")),
   promptVersion,
+  rollout,
   ...timeRange,
   keyId: optional(described(v.keyId, "Only records that this API key submitted")),
   model: optional(described(v.needle, "Only records of this model. Case does not matter")),
@@ -139,11 +146,11 @@ type Input = Members<typeof recordFilter>;
 /** What the ledger looks for. Names of statuses are those of the workspace. */
 export function toFilter(
   scope: Scope,
-  { sessionId, status, failures, promptVersion, costlierThan, where, feedback, ...rest }:
+  { sessionId, status, failures, promptVersion, rollout, costlierThan, where, feedback, ...rest }:
     & Input
     & Pick<RecordFilter, "sessionContains">,
 ): RecordFilter {
-  const filter: RecordFilter = { ...rest, deployIds: deployIdsOf(scope) };
+  const filter: RecordFilter = { ...rest, rolloutId: rollout, deployIds: deployIdsOf(scope) };
   if (sessionId !== undefined) filter.sessionIds = [sessionId];
   if (promptVersion !== undefined) filter.promptVersions = [promptVersion];
   const { statuses: names } = scope.workspace;

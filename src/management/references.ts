@@ -1,4 +1,4 @@
-// Resolves references, which a caller may send in place of the id of a prompt or a deployment: the name of a prompt,
+// Resolves references, which a caller may send in place of the id of a prompt, a deployment or a rollout: the name of a prompt,
 // such as `support/assistant`, or `support/assistant@production`. Operations declare which members of their input are
 // references, and get ids.
 import { ambiguousReference, notFound } from "../common/errors.ts";
@@ -45,6 +45,19 @@ const findDeployment: Query = (reference) => {
     };
 };
 
+/** The deployment stands for its newest rollout. */
+const findRollout: Query = (reference) => {
+  const named = readReference(reference);
+  return named === undefined
+    ? { sql: `select id from rollouts p where id = :reference and ${inWorkspace}`, args: { reference } }
+    : {
+      sql: `select max(r.id) as id from prompts p join deployments d on d.prompt_id = p.id and d.name = :deploymentName
+        join rollouts r on r.deployment_id = d.id
+        where p.name = :promptName and ${inWorkspace} group by d.id`,
+      args: named,
+    };
+};
+
 /** `nouns` are those that input members declare. `noun` is that of what they name. */
 const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: string): boolean }[] = [
   { noun: "Prompt", nouns: ["Prompt"], find: findPrompt, isId: (text) => isId("prompt", text) },
@@ -54,6 +67,7 @@ const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: strin
     find: findDeployment,
     isId: (text) => !text.includes("@"),
   },
+  { noun: "Rollout", nouns: ["Rollout"], find: findRollout, isId: (text) => !text.includes("@") },
 ];
 
 /**

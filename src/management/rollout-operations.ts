@@ -18,17 +18,21 @@ import { requireVersion } from "./versions.ts";
 
 export const setRollout = operation({
   id: "setRollout",
-  summary: "Start a rollout of a version to a share of the callers, or change the share of the one in progress",
+  summary:
+    "Start a rollout of a version to a share of the callers, or change the share or the guard of the one in progress",
   method: "POST",
   path: "/deployments/{id}/rollout",
   role: "editor",
   guardsProtected: true,
   command:
-    "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--certain PERCENT] [--stop] [--list]",
+    "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--no-guard] [--certain PERCENT] [--stop] [--list]",
   input: {
     ...change,
     version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),
-    percent: described(percent, "The share of the callers that gets it, in percent, in steps of 0.1"),
+    percent: optional(described(
+      percent,
+      "The share of the callers that gets it, in percent, in steps of 0.1. Default: that of the rollout in progress",
+    )),
     ...guardInput,
   },
   output: DeploymentResult,
@@ -41,13 +45,19 @@ export const setRollout = operation({
     const { id, reference, currentVersion, rollout } = before;
     if (before.archivedAt !== null) throw archived("Deployment", reference);
     if (!before.isActive) throw conflict(`Deployment ${reference} is inactive. Activate it before you start a rollout`);
-    if (given !== undefined) requireUnits(given, await readFeedbackNames(management, before.workspaceId));
-    const guard = given ?? rollout?.guard ?? null, certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
+    if (typeof given === "string") requireUnits(given, await readFeedbackNames(management, before.workspaceId));
+    const guard = given === undefined ? rollout?.guard ?? null : given;
+    const certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
     if (rollout !== null) {
-      return await changeShare(management, before, { ...rollout, percent, guard, certain }, version);
+      return await changeRollout(management, before, {
+        ...rollout,
+        percent: percent ?? rollout.percent,
+        guard,
+        certain,
+      }, version);
     }
-    if (version === undefined) {
-      throw conflict(`Deployment ${reference} has no rollout in progress. To start one, set version`);
+    if (version === undefined || percent === undefined) {
+      throw conflict(`Deployment ${reference} has no rollout in progress. To start one, set version and percent`);
     }
     if (version === currentVersion) {
       throw conflict(`Version ${version} is live in ${reference}. A rollout needs another version`);
@@ -67,7 +77,7 @@ export const setRollout = operation({
   },
 });
 
-async function changeShare(
+async function changeRollout(
   management: Management,
   before: Deployment,
   rollout: NonNullable<Deployment["rollout"]>,

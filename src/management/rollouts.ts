@@ -84,6 +84,12 @@ export const endRolloutsOf = (promptId: PromptId, endedAt: number): Statement =>
   args: { promptId, endedAt },
 });
 
-/** A rollout in a history: `8 at 10 %`. */
+/** A rollout in a list: `8 at 10 %`. */
 export const describeRollout = (rollout: Pick<ActiveRollout, "version" | "percent"> | null): string =>
   rollout === null ? "none" : `${rollout.version} at ${rollout.percent} %`;
+
+/** The same with its guard: `8 at 10 %, guarded by failures=+2% at 99 %`. */
+export function describeGuarded(rollout: ActiveRollout | null): string {
+  const { guard = null, certain = null } = rollout ?? {};
+  return `${describeRollout(rollout)}${guard === null ? "" : `, guarded by ${guard} at ${certain} %`}`;
+}

@@ -126,6 +126,14 @@ export const deploymentReference = referenceTo(
     "The id of the deployment, or its reference NAME@DEPLOYMENT",
   ),
 );
+export const rolloutReference = referenceTo(
+  "Rollout",
+  reference<RolloutId>(
+    "an id or a NAME@DEPLOYMENT",
+    300,
+    "The id of the rollout, or NAME@DEPLOYMENT for its newest one",
+  ),
+);
 /** How a request names a deployment that may be new. Operations get the id for a reference, and look up everything else. */
 export const deploymentOrName = referenceTo(
   "Deployment or name",

@@ -23,6 +23,7 @@ export const Call = named(
     keyId: v.textAs<KeyId>(),
     deployId: v.textAs<DeploymentId>(),
     promptVersion: v.positive,
+    rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did, and for reads")),
     createdAt: v.timestamp,
   }),
 );

@@ -71,6 +71,13 @@ everywhere("rolls a version out to some, and says what each step does", async ({
   assert.is((await cli(words`deploy rollout ${deployId} --percent 12.5`)).said, `Nothing to change: ${shares}\n`);
   assert.match((await cli(words`deploy show ${deployId}`)).out, /^rollout +2 at 12\.5 %$/m);
   assert.match((await cli(words`deploy list --workspace ${workspaceId}`)).out, / rollout .*\n.* 2 at 12\.5 % /);
+  const guarded = await data<{ rollout: Data }>(words`deploy rollout ${deployId} --guard failures=+2% --certain 95`);
+  assert.equal([guarded.rollout.percent, guarded.rollout.guard, guarded.rollout.certain], [12.5, "failures=+2%", 95]);
+  assert.match(
+    (await cli(words`deploy show ${deployId}`)).out,
+    /^rollout +2 at 12\.5 %, guarded by failures=\+2% at 95 %$/m,
+  );
+  assert.is((await data<{ rollout: Data }>(words`deploy rollout ${deployId} --no-guard`)).rollout.guard, null);
   await data(words`deploy rollout ${deployId} --percent 50`);
   const stopped = await cli(words`deploy rollout ${deployId} --stop`);
   assert.is(stopped.said, `${reference} serves version 1 to all from now on\n`);
@@ -88,7 +95,10 @@ everywhere("rolls a version out to some, and says what each step does", async ({
   const actions = (await data<Data[]>(words`deploy history ${deployId}`)).map(({ action }) => action);
   assert.equal(actions.slice(0, 3), ["promoted", "rollout_started", "rollout_stopped"]);
   for (
-    const options of [words``, words`--stop --percent 5`, words`--version 2`, words`--percent 0`, words`--percent x`]
+    const options of [
+      ...[words``, words`--stop --percent 5`, words`--version 2`, words`--percent 0`, words`--percent x`],
+      ...[words`--guard x`, words`--guard failures=+2% --no-guard`, words`--no-guard --stop`, words`--certain 5`],
+    ]
   ) {
     assert.is((await cli(words`deploy rollout ${deployId} ${options}`)).code, 2, String(options));
   }

@@ -24,6 +24,12 @@ everywhere("stats rollout shows the newest rollout, or the one that is given", a
     words`stats rollout ${deployId} --rollout ${rollout.id} --difference 0.5`,
   );
   assert.is(found.rollout.id, rollout.id);
+  const { reference } = await data<{ reference: string }>(words`deploy show ${deployId}`);
+  for (const named of [rollout.id, reference]) {
+    const records = await cli(words`record list --workspace ${workspaceId} --rollout ${named}`);
+    assert.equal([records.code, records.said], [0, "Nothing to list\n"]);
+    assert.is((await cli(words`call list --workspace ${workspaceId} --rollout ${named}`)).code, 0);
+  }
 });
 
 test.run();

@@ -45,9 +45,14 @@ test("a rollout is started, raised and stopped from the deployment, and stands w
   const page = await visitor.see(`${path}/rollout`);
   assert.match(page, "No record of this rollout yet");
   assert.match(page, "Try &lt;it&gt;");
-  assert.match(page, "If empty, the one that it has stays.");
-  assert.is((await visitor.send(`${path}/rollout`, share("50.5", { do: "change", note: "More" }))).status, 303);
-  assert.is((await state()).rollout!.percent, 50.5);
+  assert.match(page, "If empty, the guard is removed.");
+  const changed = share("50.5", { do: "change", note: "More", guard: "p95=+20%", certain: "95" });
+  assert.is((await visitor.send(`${path}/rollout`, changed)).status, 303);
+  const { rollout: guarded } = await state();
+  assert.equal([guarded!.percent, guarded!.guard, guarded!.certain], [50.5, "p95=+20%", 95]);
+  assert.match(await visitor.see(path), "rollout changed v2 to 50.5 %, guarded by p95=+20% at 95 %");
+  assert.is((await visitor.send(`${path}/rollout`, share("50.5", { do: "change", guard: "" }))).status, 303);
+  assert.is((await state()).rollout!.guard, null);
   assert.is((await visitor.send(`${path}/rollout`, { do: "stop", note: "Enough" })).status, 303);
   assert.is((await state()).rollout, null);
   const ended = await visitor.see(`${path}?done=stopped`);
@@ -83,6 +88,15 @@ test("the numbers of both versions are those of the service, with both ranges an
   assert.match(page, `${failures!.sentence}.`);
   assert.match(page, "60 of 120 sessions began with the candidate; its share promises about 60.");
   assert.equal(tableIn(page, "Shares over time"), [[[], ["60"], ["60"]]]);
+  for (const version of [1, 2]) {
+    assert.match(page, `records?rollout=${id}&amp;version=${version}"><data value="60">60</data> records</a>`);
+    const records = await visitor.see(`/records?rollout=${id}&version=${version}`);
+    assert.is(tableIn(records, "Records").length, 20);
+    assert.match(records, `Rollout: <b>`);
+  }
+  assert.match(await visitor.see("/records?rollout=greeting@production&version=3"), "No record matches");
+  const exported = await visitor.open(`${world.workspaceId}/records/export?rollout=${id}&version=2&format=ndjson`);
+  assert.is(exported.text.trimEnd().split("\n").length, 60);
   const statistics = await visitor.see(`${path}/stats`);
   assert.match(statistics, /Base v1.*Candidate v2.*60 of v1, 60 of v2/s);
   assert.match(await visitor.see(`${path}/stats?view=table`), "Candidate v2 (records)");

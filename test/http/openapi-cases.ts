@@ -874,7 +874,16 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       ofWorkspace,
       ({ workspaceId, keyId, deployId }) => ({
         path: { workspaceId },
-        query: { ...paged, keyId, deployId, promptVersion: "1", operation: "submit", from: "0", to: "1798761600000" },
+        query: {
+          ...paged,
+          keyId,
+          deployId,
+          promptVersion: "1",
+          rollout: "ro_1",
+          operation: "submit",
+          from: "0",
+          to: "1798761600000",
+        },
       }),
     ],
   },

@@ -26,7 +26,7 @@ const roll = async (world: World, body: object) =>
 const listed = async ({ manage, deployId }: World) =>
   taken<{ items: Rollout[] }>(await manage("GET", `/deployments/${deployId}/rollouts`)).items;
 const historyOf = async ({ manage, deployId }: World) =>
-  taken<{ items: { action: string; actor: string; note: string }[] }>(
+  taken<{ items: { action: string; from: unknown; to: unknown; actor: string; note: string }[] }>(
     await manage("GET", `/deployments/${deployId}/history`),
   ).items;
 
@@ -122,6 +122,33 @@ test("a guard stays while the share changes, and can be replaced", async () => {
   const { guard, certain } = await roll(world, { percent: 5, guard: "latency=+10%" });
   assert.equal([guard, certain], ["latency=+10%", 95]);
   assert.is(taken<{ changed: boolean }>(await send(world, { percent: 5, guard: "latency=+10%" })).changed, false);
+});
+
+test("a guard is set, changed and removed while a rollout is in progress, each as a step of its own", async () => {
+  const world = await createCandidate();
+  const { id } = await roll(world, { percent: 10 });
+  const step = async (body: object) => {
+    const { rollout, changed } = taken<{ rollout: Rollout; changed: boolean }>(await send(world, body));
+    return [changed, rollout.percent, rollout.guard, rollout.certain];
+  };
+  assert.equal(await step({ guard: "failures=+2%", note: "Watch it" }), [true, 10, "failures=+2%", 99]);
+  assert.equal(await step({ certain: 95 }), [true, 10, "failures=+2%", 95]);
+  assert.equal(await step({ guard: "failures=+2%" }), [false, 10, "failures=+2%", 95]);
+  assert.equal(await step({ guard: null }), [true, 10, null, null]);
+  assert.equal(await step({ guard: null }), [false, 10, null, null]);
+  const history = await historyOf(world);
+  const guarded = (certain: number) => `2 at 10 %, guarded by failures=+2% at ${certain} %`;
+  assert.equal(history.slice(0, 3).map(({ action, from, to, note }) => [action, from, to, note]), [
+    ["rollout_changed", guarded(95), "2 at 10 %", ""],
+    ["rollout_changed", guarded(99), guarded(95), ""],
+    ["rollout_changed", "2 at 10 %", guarded(99), "Watch it"],
+  ]);
+  // One without a guard is left alone, whatever its records show.
+  await submit(world, id, [[200, 10, 800], [200, 100, 800]]);
+  assert.equal(await checkGuards(world.admin), { checked: 0, stopped: 0 });
+  await send(world, { guard: "failures=+2%" });
+  assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 1 });
+  await verifyBalanced(world.admin);
 });
 
 test("limits that cannot be are refused with a sentence", async () => {

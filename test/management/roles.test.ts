@@ -10,7 +10,7 @@ import { protectedRole, roles } from "../../src/management/operation.ts";
 import type { AnyOperation, Role } from "../../src/management/operation.ts";
 import { insertInto } from "../../src/management/table.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
-import { createTenant, createWorld, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { dump, taken, toLines } from "./management.ts";
 
@@ -82,8 +82,10 @@ const makeToken = async (world: World, body: object) =>
 /** One item of each noun that a workspace owns. */
 async function namedOf(world: World): Promise<Named> {
   const { workspaceId, keyId, promptId, deployId } = world;
-  const { id: recordId } = (await world.submit(undefined, deployId, world.key)).json as { id: string };
   taken(await world.manage("POST", `/prompts/${promptId}/versions`, { ...promptFile, title: "Second" }), 201);
+  const rollout = await addRollout(world);
+  const record = { ...goodBody, rollout, promptVersion: 1 };
+  const { id: recordId } = taken<{ id: string }>(await world.submit(record, deployId, world.key), 201);
   taken(await world.manage("POST", `/deployments/${deployId}/promote`, { version: 2 }));
   const { id: tokenId } = await makeToken(world, { role: "viewer", workspaceId });
   return {
@@ -94,7 +96,7 @@ async function namedOf(world: World): Promise<Named> {
     Record: recordId,
     Token: tokenId,
     Review: taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/reviews`, { title: "x" })).id,
-    Rollout: await addRollout(world),
+    Rollout: rollout,
   };
 }
 

@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import type { Rollout } from "../../src/management/rollouts.ts";
-import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { suite } from "../suite.ts";
 import { readAll, refused, refusedAs, taken } from "./management.ts";
@@ -91,9 +91,8 @@ test("bad input gets a sentence, and changes nothing", async () => {
   for (const percent of [0, 0.05, 0.15, 100.1, -1, "10", 1e-9, 33.33]) {
     refused(await roll(world, { version: 2, percent }), 400, percents);
   }
-  refused(await roll(world, { version: 2 }), 400, "Missing required field percent");
-  const none = `Deployment ${reference} has no rollout in progress. To start one, set version`;
-  refused(await roll(world, { percent: 10 }), 409, none);
+  const none = `Deployment ${reference} has no rollout in progress. To start one, set version and percent`;
+  for (const part of [{ version: 2 }, { percent: 10 }, { guard: null }]) refused(await roll(world, part), 409, none);
   const live = `Version 1 is live in ${reference}. A rollout needs another version`;
   refused(await roll(world, { version: 1, percent: 10 }), 409, live);
   refusedAs(404, "version_not_found", await roll(world, { version: 9, percent: 10 }));
@@ -169,6 +168,47 @@ test("what leaves the live version as it is leaves a rollout as it is", async ()
   assert.equal((await show(world)).rollout, rollout);
   assert.is((await history(world)).filter(({ rollout }) => rollout !== undefined).length, 1);
   await verifyAudit(world);
+});
+
+test("records, exports, statistics, sessions and calls are those of one rollout if its id or its deployment is given", async () => {
+  const world = await createThree();
+  const other = await createTenant(world.admin);
+  const start = async () => taken<Deployment>(await roll(world, { version: 2, percent: 50 })).rollout!.id;
+  const submit = async (body: object) => taken<{ id: string }>(await world.submit({ ...goodBody, ...body }), 201).id;
+  const first = await start();
+  const ofFirst = [
+    await submit({ rollout: first, promptVersion: 1 }),
+    await submit({ rollout: first, promptVersion: 2 }),
+  ];
+  const outside = await submit({});
+  taken(await change(world, "rollout/stop"));
+  const second = await start();
+  const ofSecond = [await submit({ rollout: second, promptVersion: 2, sessionId: "another" })];
+  const { workspaceId, deployId } = world, ofWorkspace = `/workspaces/${workspaceId}`;
+  const idsIn = async (path: string) => (await readAll<{ id: string }>(world, path)).map(({ id }) => id).sort();
+  for (
+    const [query, expected] of [
+      [`rollout=${first}`, ofFirst],
+      [`rollout=${first}&promptVersion=2`, ofFirst.slice(1)],
+      ["rollout=greeting@production", ofSecond],
+      ["", [...ofFirst, outside, ...ofSecond]],
+    ] as const
+  ) {
+    for (const path of [ofWorkspace, `/deployments/${deployId}`]) {
+      assert.equal(await idsIn(`${path}/diagnoses?${query}`), expected.toSorted(), `${path}?${query}`);
+      const { text } = await world.manage("GET", `${path}/diagnoses/export?${query}`);
+      assert.equal(text.trimEnd().split("\n").map((line) => JSON.parse(line).id).sort(), expected.toSorted());
+      assert.is(taken(await world.manage("GET", `${path}/stats?${query}`)).records, expected.length);
+    }
+    const calls = await readAll<{ id: string; rollout?: string }>(world, `${ofWorkspace}/calls?${query}`);
+    assert.equal(calls.map(({ id }) => id.replace("call", "diag")).sort(), expected.toSorted());
+    if (query.startsWith("rollout")) assert.ok(calls.every(({ rollout }) => rollout?.startsWith("ro_")));
+  }
+  const sessions = await readAll<{ sessionId: string }>(world, `${ofWorkspace}/sessions?rollout=greeting@production`);
+  assert.equal(sessions.map(({ sessionId }) => sessionId), ["another"]);
+  refusedAs(404, "rollout_not_found", await world.manage("GET", `${ofWorkspace}/diagnoses?rollout=greeting@none`));
+  const theirs = `/workspaces/${other.workspaceId}/diagnoses?rollout=${first}`;
+  assert.equal(await readAll(world, theirs), []);
 });
 
 test("a secret in a note is masked, and a workspace that is deleted takes its rollouts with it", async () => {

@@ -20,7 +20,7 @@ import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Heading, Section } from "../parts/heading.tsx";
 import { doneNotice } from "../parts/notice.tsx";
 import { reasonOf } from "../parts/origin.tsx";
-import { rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
+import { guardText, rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { changes } from "./deployment-actions.ts";
@@ -204,7 +204,7 @@ function historyOf(
 
 function whatChanged(visit: Visit, promptId: string, { action, from, to, rollout }: DeploymentChange): Part {
   const word = action.replace("_", " ");
-  if (action.startsWith("rollout")) return rollout ? `${word} ${shareText(rollout)}` : word;
+  if (action.startsWith("rollout")) return rollout ? `${word} ${shareText(rollout)}${guardText(rollout)}` : word;
   if (typeof to === "number") {
     return [word, " ", typeof from === "number" && `v${from} → `, versionLink(visit, promptId, to)];
   }

@@ -4,7 +4,7 @@
 /** @jsxFrag Fragment */
 import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
-import type { KeyId } from "../../common/ids.ts";
+import type { KeyId, RolloutId } from "../../common/ids.ts";
 import { anyName } from "../../ledger/feedback-scan.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
@@ -25,6 +25,7 @@ export const filterIn = (visit: Visit) => ({
   status: statusesIn(visit).join(",") || undefined,
   failures: isChecked(visit, "failures") || undefined,
   promptVersion: numberOf(visit, "version", "promptVersion"),
+  rollout: asked(visit, "rollout") as RolloutId | undefined,
   keyId: asked(visit, "key") as KeyId | undefined,
   model: asked(visit, "model"),
   slowerThan: numberOf(visit, "slower", "slowerThan"),
@@ -89,6 +90,7 @@ export const labels = {
   failures: "Only failures",
   sessionId: "Session",
   promptVersion: "Version",
+  rollout: "Rollout",
   keyId: "Key",
   model: "Model",
   slowerThan: "Slower than (ms)",
@@ -217,6 +219,7 @@ export function FilterFields(
         <div class="row">
           <Field {...other} value={value(other.name)} />
           <Field label={labels.promptVersion} name="version" type="number" value={value("version")} />
+          <Field label={labels.rollout} name="rollout" value={value("rollout")} placeholder="NAME@DEPLOYMENT" />
           <Select label={labels.keyId} name="key" value={value("key")} options={keyOptions(keys, value("key"))} />
           <Field label={labels.model} name="model" value={value("model")} />
           <Field label={labels.slowerThan} name="slower" type="number" value={value("slower")} />
@@ -290,8 +293,6 @@ function statusFields(visit: Visit): Html {
 
 function keyOptions(keys: readonly ApiKey[], chosen: string | undefined): [value: string, label: string][] {
   const known = keys.map(({ id, name, prefix }): [string, string] => [id, name === "" ? prefix : name]);
-  const other: [string, string][] = chosen === undefined || keys.some(({ id }) => id === chosen)
-    ? []
-    : [[chosen, chosen]];
-  return [["", "Any key"], ...known, ...other];
+  if (chosen !== undefined && keys.every(({ id }) => id !== chosen)) known.push([chosen, chosen]);
+  return [["", "Any key"], ...known];
 }

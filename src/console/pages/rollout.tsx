@@ -69,7 +69,8 @@ export const rolloutPage: Page = {
     if (action !== "start" && action !== "change") {
       throw invalid("Field do must be one of start, change, complete, stop");
     }
-    const certain = numberOf(visit, "certain"), guard = sent(visit, "guard");
+    // The form shows the guard that there is: an empty field removes it.
+    const certain = numberOf(visit, "certain"), guard = sent(visit, "guard") ?? null;
     const { changed } = await withLabels(
       (member) => labels[member],
       // What is missing is refused by its name.
@@ -115,7 +116,7 @@ const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
       hint={
         <>
           Optional. Stops the rollout by itself when the candidate is beyond a limit, such as{" "}
-          <code>failures=+2%,p95=+20%</code>.{rollout?.guard ? " If empty, the one that it has stays." : ""}
+          <code>failures=+2%,p95=+20%</code>.{rollout?.guard ? " If empty, the guard is removed." : ""}
         </>
       }
     />
@@ -211,7 +212,7 @@ async function numbersView(visit: Visit, deployment: Deployment, id: RolloutId):
             placeholder="2 points, 10 %"
           />
         </Filters>
-        {armsView(stats)}
+        {armsView(visit, stats)}
       </Section>
       <Section title="Shares over time">{stepsTable(visit, stats)}</Section>
       {await differenceView(visit, deployment, baseVersion, version)}
@@ -231,7 +232,7 @@ const changeForm = (
     <ShareFields visit={visit} rollout={rollout} />
     <NoteField visit={visit} />
     <p class="actions">
-      <button class="primary" name="do" value="change">Change the share</button>
+      <button class="primary" name="do" value="change">Change the share or guard</button>
       <button name="do" value="complete" formnovalidate>Complete: promote v{rollout.version}</button>
       <button class="danger" name="do" value="stop" formnovalidate>Stop: all get v{currentVersion}</button>
     </p>

@@ -20,6 +20,10 @@ import { Table } from "./table.tsx";
 export const shareText = ({ version, percent }: Pick<Rollout, "version" | "percent">): string =>
   `v${version} to ${percent} %`;
 
+/** What stops it: `, guarded by failures=+2% at 99 %`. Empty without a guard. */
+export const guardText = ({ guard, certain }: Pick<Rollout, "guard" | "certain">): string =>
+  guard === null ? "" : `, guarded by ${guard} at ${certain} %`;
+
 /** The rollout of a deployment that is in progress, with a link to it; nothing if there is none. */
 export const rolloutChip = (visit: Visit, { id, rollout }: Deployment): Part =>
   rollout !== null && <a class="chip" href={link(visit, ["deployments", id, "rollout"])}>{shareText(rollout)}</a>;
@@ -74,13 +78,17 @@ export const rolloutsTable = (visit: Visit, rollouts: readonly Rollout[]): Html 
 type Difference = RolloutStats["differences"][number];
 
 /** Both arms: how many records each has, and what is known of each difference. */
-export function armsView({ base, candidate, differences, sampleRatio, sentence }: RolloutStats): Html {
+export function armsView(visit: Visit, { rollout, base, candidate, ...compared }: RolloutStats): Html {
+  const { differences, sampleRatio, sentence } = compared;
+  const recordsOf = ({ version, records }: RolloutStats["base"]): Html => (
+    <a href={link(visit, ["records"], { rollout: rollout.id, version })}>{counted(records, "record")}</a>
+  );
   return (
     <>
       <Notice kind="info">{sentence}.</Notice>
       <p>
-        Base v{base.version}: {counted(base.records, "record")}. Candidate v{candidate.version}:{" "}
-        {counted(candidate.records, "record")}. {sampleRatio.sentence}.
+        Base v{base.version}: {recordsOf(base)}. Candidate v{candidate.version}: {recordsOf(candidate)}.{" "}
+        {sampleRatio.sentence}.
       </p>
       <Table
         caption="Both versions"
