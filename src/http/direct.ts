@@ -9,6 +9,7 @@ import { findKey, readKeyHash } from "./authorization.ts";
 import type { CallContext, Context } from "./context.ts";
 import { findRefusal } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
+import { pick } from "./prompts.ts";
 import { asRefusal, detailsOf, refusalOf } from "./respond.ts";
 
 /** Who calls, and which deployment: its id, or `NAME@DEPLOYMENT`. */
@@ -19,8 +20,18 @@ export type DiagnosisRecord = {
   [Name in keyof DiagnosisItem as Name extends "deployId" | "idempotencyKey" ? never : Name]: DiagnosisItem[Name];
 };
 
+/**
+ * What to read, and who for: during a rollout, the service picks a version by `rolloutKey`, such as the id of a user, as by the
+ * query parameter `key`. Without it, or if it is empty, the prompt is the live version.
+ */
+export type ReadTarget = Target & { rolloutKey?: string | undefined };
+
 /** The prompt as a response has it, and the quota. What is left of that is `limit - used`. */
-export type ReadResult = ServedPrompt & { quota: QuotaDetails };
+export type ReadResult = ServedPrompt & {
+  /** The rollout that chose the version, to be recorded as `rollout`. */
+  rollout?: { id: string; isCandidate: boolean };
+  quota: QuotaDetails;
+};
 /** The id of the record, and the quota. */
 export type RecordResult = { id: string; quota: QuotaDetails };
 
@@ -41,11 +52,15 @@ export const runIn = (inFlight: InFlight): Run => async (work) => {
 };
 
 /** GET /v1/prompts without HTTP. */
-export async function readPromptOf(context: Context, { key, deployId }: Target): Promise<ReadResult> {
+export async function readPromptOf(
+  context: Context,
+  { key, deployId, rolloutKey }: ReadTarget,
+): Promise<ReadResult> {
   const keyHash = await readKeyHash(`Bearer ${key}`, context);
   const decision = await admitRead(newCall(), context, keyHash, () => checkDeployId(deployId));
   if (decision.outcome !== "read") throw refusalFor(decision);
-  return { ...JSON.parse(decision.prompt.text), quota: detailsOf(decision.quota) };
+  const { text } = await pick(decision, false, rolloutKey);
+  return { ...JSON.parse(text), quota: detailsOf(decision.quota) };
 }
 
 /** POST /v1/diagnosis without HTTP. */

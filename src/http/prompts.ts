@@ -28,13 +28,17 @@ export async function readPrompt(ctx: RequestContext, context: Context): Promise
   const tag = prepared.tag ??= await tagOf(prompt.text);
   const headers: HeaderValues = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(decision.quota) };
   // CORS adds no Vary of its own to this.
-  if (decision.rollout !== undefined) headers.Vary = "Accept-Rollout, Origin";
+  if (decision.rollout) headers.Vary = "Accept-Rollout, Origin";
   return isAmong(tag, request) ? notModified(headers) : okText(body, headers);
 }
 
 /** What a client gets of the live version and of the candidate. */
-async function pick({ prompt, rollout, audit }: Served, isBoth: boolean, key: string | undefined): Promise<JsonText> {
-  if (rollout === undefined || !isBoth && key === undefined) return prompt;
+export async function pick(
+  { prompt, rollout, audit }: Served,
+  isBoth: boolean,
+  key: string | undefined,
+): Promise<JsonText> {
+  if (!rollout || !isBoth && !key) return prompt;
   const { id, version, share, salt, prompt: candidate, texts } = rollout;
   if (isBoth) return texts.both ??= extend(prompt, { id, version, percent: share / 10, salt, prompt: candidate });
   const isCandidate = isInRollout(await bucketOf(audit.deployId!, salt, key!), share);

@@ -7,7 +7,7 @@ import { createApp, createProbes, serveApp } from "./app.ts";
 import type { App } from "./app.ts";
 import type { Context } from "./context.ts";
 import { readPromptOf, recordDiagnosisOf, runIn } from "./direct.ts";
-import type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./direct.ts";
+import type { DiagnosisRecord, ReadResult, ReadTarget, RecordResult, Target } from "./direct.ts";
 import type { Handler } from "./edge.ts";
 import { extend } from "./face.ts";
 import type { Checked, Extensions, Face, FaceHost } from "./face.ts";
@@ -75,7 +75,7 @@ export type Service = {
    * Reads the active prompt of a deployment without HTTP. Rejects with a `Refusal`; its `kind` is `quota_exhausted`,
    * `not_found`, `unauthorized` and so on.
    */
-  readPrompt(this: void, target: Target): Promise<ReadResult>;
+  readPrompt(this: void, target: ReadTarget): Promise<ReadResult>;
   /** Stores a record without HTTP, once for each `idempotencyKey`. Rejects as `readPrompt` does. */
   recordDiagnosis(
     this: void,

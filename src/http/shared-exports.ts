@@ -9,6 +9,6 @@ export type { ErrorKind, QuotaDetails } from "../common/errors.ts";
 export { createLog, fromPino } from "../common/log.ts";
 export type { Log, LogFields, PinoLike } from "../common/log.ts";
 export type { Client, DatabaseSource } from "../database/client.ts";
-export type { DiagnosisRecord, ReadResult, RecordResult, Target } from "./direct.ts";
+export type { DiagnosisRecord, ReadResult, ReadTarget, RecordResult, Target } from "./direct.ts";
 export type { Face } from "./face.ts";
 export type { OpenOptions, Service, ServiceOptions, ServiceSettings } from "./service.ts";

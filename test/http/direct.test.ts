@@ -8,8 +8,9 @@ import { serveDatabase } from "../../src/http/service.ts";
 import type { DiagnosisRecord } from "../../src/index.ts";
 import { createApiKey, listDiagnoses, revokeApiKey, verify } from "../actions.ts";
 import { assertBalanced } from "../balanced.ts";
-import { createTenant, createWorld, goodBody, managementOf, noon, openMemory, promptFile } from "../helpers.ts";
+import { bearer, createTenant, createWorld, goodBody, managementOf, noon, openMemory, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { publish, taken } from "../management/management.ts";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite(`calls without HTTP on ${currentRuntime}`);
@@ -38,6 +39,34 @@ test("a read gives the prompt as a response does, and the quota", async () => {
   assert.equal(prompt, json);
   assert.equal([prompt.title, prompt.messages], [promptFile.title, promptFile.messages]);
   assert.is(headers.get("X-RateLimit-Used"), "2");
+  await service.close();
+});
+
+test("during a rollout a read with a key gives the version that a response with the key has", async () => {
+  const { world, service, target } = await createStage();
+  taken(await publish(world, { name: "greeting", title: "Warmer", messages: promptFile.messages }), 201);
+  const roll = (percent: number) =>
+    world.manage("POST", `/deployments/${world.deployId}/rollout`, { version: 2, percent });
+  taken(await roll(50));
+  const served = new Set<unknown>();
+  for (const rolloutKey of ["ann", "bob", "cid", "dan", "eve", "a b&c"]) {
+    const { quota: _, ...prompt } = await service.readPrompt({ ...target, rolloutKey });
+    const query = `deployId=${world.deployId}&key=${encodeURIComponent(rolloutKey)}`;
+    const { json } = await world.send(`/v1/prompts?${query}`, { headers: bearer(world.key) });
+    assert.equal(prompt, json);
+    served.add(prompt.rollout?.isCandidate);
+  }
+  assert.is(served.size, 2);
+  taken(await roll(100));
+  for (const rolloutKey of [undefined, ""]) {
+    const { deploy, rollout } = await service.readPrompt({ ...target, rolloutKey });
+    assert.equal([deploy.currentVersion, rollout], [1, undefined]);
+  }
+  const { deploy, rollout } = await service.readPrompt({ ...target, rolloutKey: "x".repeat(300) });
+  const used = { promptVersion: deploy.currentVersion, rollout: rollout!.id };
+  await service.recordDiagnosis(target, { ...goodBody, ...used });
+  const [stored] = await listDiagnoses(world.admin, { deployId: world.deployId });
+  assert.equal([stored!.promptVersion, stored!.rollout], [2, rollout!.id]);
   await service.close();
 });
 
