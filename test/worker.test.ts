@@ -2,13 +2,19 @@
 import { writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { management } from "../src/management.ts";
+import { listDeploymentChanges } from "../src/management/deployment-changes.ts";
+import { getDeployment } from "../src/management/deployments.ts";
+import type { Session } from "../src/management/operation.ts";
+import { listRollouts, setRollout } from "../src/management/rollout-operations.ts";
+import { call, pushPrompt } from "./actions.ts";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
-import { createTenant, goodBody, managementOf, readAnswer } from "./helpers.ts";
+import { createTenant, goodBody, managementOf, promptFile, readAnswer, toPrompt } from "./helpers.ts";
+import type { Tenant } from "./helpers.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const migrationNames = migrations.map(({ name }) => name);
@@ -63,7 +69,8 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
   try {
     assert.equal(await named.migrate(server.url), migrationNames);
     assert.equal(await named.migrate({ url: server.url }), []);
-    const { key, deployId } = await createTenant(managementOf(database, Date.now));
+    const admin = managementOf(database, Date.now), tenant = await createTenant(admin);
+    const { key, deployId } = tenant;
     const env: Env = { DATABASE_URL: server.url, LOG_LEVEL: "warn", BUCKET: {} };
     const url = `https://example.com/v1/prompts?deployId=${deployId}`;
     const headers = { Authorization: `Bearer ${key}` };
@@ -90,6 +97,12 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     await worker.scheduled({}, env);
     const [deleted] = await database.read({ sql: "select count(*) as records from deleted_diagnoses" });
     assert.is(deleted!.records, 1);
+    await stopsByGuard(
+      admin,
+      tenant,
+      (body) => worker.fetch(new Request("https://example.com/v1/diagnoses", { method: "POST", headers, body }), env),
+      () => worker.scheduled({}, env),
+    );
     assert.is((await worker.fetch(new Request("https://example.com/readyz"), env)).status, 200);
     assert.is((await worker.fetch(new Request("https://example.com/metrics"), env)).status, 404);
     await servesFromModuleScope(named, server.url, new Request(url, { headers }));
@@ -97,6 +110,37 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     database.close();
     await server.stop("SIGKILL");
   }
+}
+
+/** The cron trigger checks guards, and stops a rollout once. */
+async function stopsByGuard(
+  admin: Session,
+  { promptId, deployId: id }: Tenant,
+  send: (body: string) => Promise<Response>,
+  trigger: () => Promise<void>,
+): Promise<void> {
+  await pushPrompt(admin, promptId, toPrompt({ ...promptFile, title: "Warmer" }));
+  const { rollout } = await call(setRollout, admin, { id, version: 2, percent: 50, guard: "failures=+2%" });
+  await trigger();
+  assert.is((await call(getDeployment, admin, { id })).rollout?.id, rollout!.id);
+  const records = [1, 2].flatMap((promptVersion) =>
+    Array.from({ length: 100 }, (_, nth) => ({
+      ...{ ...goodBody, deployId: id, promptVersion, rollout: rollout!.id, sessionId: `${promptVersion} ${nth}` },
+      status: nth < (promptVersion === 1 ? 5 : 80) ? 0 : 1,
+    }))
+  );
+  assert.is((await send(JSON.stringify({ records }))).status, 200);
+  // A rollout is checked once a minute.
+  await admin.database.write([{ sql: "update rollouts set checked_at = checked_at - 61000" }]);
+  await Promise.all([trigger(), trigger()]);
+  const { items: [stopped] } = await call(listRollouts, admin, { id });
+  assert.is(stopped!.outcome, "guard");
+  const { items: changes } = await call(listDeploymentChanges, admin, { id });
+  assert.equal(changes.map(({ action, actor }) => [action, actor]).slice(0, 2), [
+    ["rollout_stopped", "guard"],
+    ["rollout_started", ""],
+  ]);
+  assert.match(changes[0]!.note, "failures 75 points");
 }
 
 /** Feedback that comes at the same moment shares no transaction either. Early feedback joins its record. */
