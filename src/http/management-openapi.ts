@@ -1,11 +1,12 @@
 // Describes the management API in OpenAPI, from its operations.
 import type { Group } from "../management/index.ts";
+import { nouns } from "../management/nouns.ts";
 import { describeRole } from "../management/operation.ts";
-import type { AnyOperation } from "../management/operation.ts";
+import type { AnyOperation, OperationRefusal } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
-import { exactly, nounOf, refer, schemaOf } from "../schema/struct.ts";
+import { exactly, isOptional, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
 import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
@@ -77,7 +78,7 @@ export const describeOperations = (groups: readonly Group[]): FaceDescription =>
 
 /** A method of the management API. */
 function describeOperation(operation: AnyOperation, tag: string): Described {
-  const { id, summary, method, path, input: { schema }, refusals } = operation;
+  const { id, summary, method, path, input: { schema }, refusals = [] } = operation;
   const inPath = pathMembers(operation);
   const elsewhere = [...inPath, "ifRevision"];
   const members = Object.entries(schema).filter(([name]) => !elsewhere.includes(name));
@@ -98,7 +99,8 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
     ...(hasBody && members.length > 0 ? { requestBody: bodyOf(Object.fromEntries(members)) } : {}),
     responses: {
       ...successesOf(operation),
-      ...refusalsOf("invalid", "unauthorized", ...(mayForbid(operation) ? ["forbidden" as const] : []), ...refusals),
+      ...refusalsOf("invalid", "unauthorized", ...(mayForbid(operation) ? ["forbidden" as const] : [])),
+      ...refusalsOf(...impliedRefusals(operation), ...refusals),
       ...refusalsOf("rate_limited", "internal", "unavailable"),
       ...(hasBody ? refusalsOf("timeout", "too_large") : {}),
     },
@@ -109,6 +111,21 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
 const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperation): boolean =>
   role !== "viewer" || roleOverAll !== undefined ||
   !isScoped && Object.values(schema).every((member) => nounOf(member) === undefined);
+
+/**
+ * What is named may not exist, several workspaces may have its name, none of the statuses may count as a failure, and a
+ * revision may have passed.
+ */
+export function impliedRefusals({ input: { schema } }: AnyOperation): OperationRefusal[] {
+  const named = Object.values(schema).map(nounOf), { workspaceId } = schema;
+  const isConflict = "failures" in schema || (workspaceId === undefined || isOptional(workspaceId)) &&
+    named.some((noun) => noun === nouns.prompt.name || noun?.startsWith(nouns.deployment.name));
+  return [
+    ...named.some((noun) => noun !== undefined) ? ["not_found" as const] : [],
+    ...isConflict ? ["conflict" as const] : [],
+    ..."ifRevision" in schema ? ["outdated" as const] : [],
+  ];
+}
 
 function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   const schema = schemaOf(exactly(members));

@@ -87,7 +87,6 @@ export const createApiKey = operation({
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
-  refusals: ["not_found"],
   async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
     await requireWorkspace(management, workspaceId);
     const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
@@ -131,7 +130,6 @@ export const listApiKeys = operation({
   command: "key list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(ApiKey),
-  refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
     await requireWorkspace(management, workspaceId);
     return await table.list(management.database, { workspaceId }, page);
@@ -147,7 +145,6 @@ export const getApiKey = operation({
   command: "key show ID",
   input: { id: v.keyId },
   output: ApiKey,
-  refusals: ["not_found"],
   run: (management, { id }) => secrets.requireHolder(management, id),
 });
 
@@ -160,7 +157,6 @@ export const revokeApiKey = operation({
   command: "key revoke ID",
   input: { id: v.keyId },
   output: ApiKey,
-  refusals: ["not_found"],
   run: (management, { id }) => secrets.revoke(management, id),
 });
 
@@ -174,7 +170,7 @@ export const rotateApiKey = operation({
   command: "key rotate ID [--overlap DURATION] [--expires EXPIRY]",
   input: { id: v.keyId, ...rotation },
   output: NewApiKey,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { id, ...input }) {
     const { rotated, secret: key } = await secrets.rotate(management, id, input);
     return { ...rotated, key };

@@ -101,7 +101,7 @@ export const applyPrompts = operation({
   maxBodyBytes: 16 * 1024 * 1024,
   input: ReleaseSet.schema,
   output: Applied,
-  refusals: ["not_found", "conflict", "outdated"],
+  refusals: ["conflict", "outdated"],
   async run(management, { workspaceId, prompts, note }): Promise<Applied> {
     await requireWorkspace(management, workspaceId);
     // A version without a reason of its own has that of the set.

@@ -69,7 +69,6 @@ export const listAuditEntries = operation({
   command: `audit list ${options} [--limit N] [--cursor CURSOR] [--all] [--page]`,
   input: { ...filter, ...v.page },
   output: pageOf(AuditEntry),
-  refusals: ["not_found"],
   isScoped: true,
   seesDeleted: true,
   async run(management, { limit, cursor, ...filter }) {
@@ -105,7 +104,6 @@ export const exportAuditEntries = operation({
   command: `audit export ${options} [--out FILE] [--force]`,
   input: filter,
   output: ExportText,
-  refusals: ["not_found"],
   isScoped: true,
   seesDeleted: true,
   isLong: true,

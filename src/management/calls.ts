@@ -26,7 +26,6 @@ export const listCalls = operation({
     ...v.page,
   },
   output: pageOf(Call),
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { limit, cursor, ...filter }) {
     const { workspaceId } = filter;

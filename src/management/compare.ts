@@ -84,7 +84,6 @@ export const compareStats = operation({
     ...filter,
   },
   output: Comparison,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { a, aVersion, b, bVersion, ...filter }) {
     const versions = [aVersion, bVersion];

@@ -69,7 +69,6 @@ export const readCosts = operation({
   role: "viewer",
   input: { workspaceId: v.workspaceId, month: v.month },
   output: MonthCosts,
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, month }) {
     const { database } = management;

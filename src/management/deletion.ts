@@ -52,7 +52,7 @@ export const deleteWorkspace = operation({
   command: "workspace delete WORKSPACE --confirm NAME",
   input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace, as a confirmation") },
   output: WorkspaceDeletion,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   isLong: true,
   seesDeleted: true,
   async run(management, { id, confirm }) {
@@ -74,7 +74,6 @@ export const listDeletedWorkspaces = operation({
   command: "workspace deleted",
   input: v.page,
   output: pageOf(DeletedWorkspace),
-  refusals: [],
   run: ({ database }, page) => table.list(database, {}, page),
 });
 

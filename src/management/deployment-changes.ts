@@ -49,7 +49,6 @@ export const promoteDeployment = operation({
     from: optional(sourceDeployment),
   },
   output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
   async run(management, { version, from, ...input }) {
     if ((version === undefined) === (from === undefined)) {
       throw invalid("One of the fields version and from must be given");
@@ -87,7 +86,6 @@ export const rollBackDeployment = operation({
     ),
   },
   output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
   async run(management, { version, ...input }) {
     const before = await requireForChange(management, input);
     const { id, reference } = before;
@@ -122,7 +120,6 @@ const switching = <const Verb extends string>(
     command: `deploy ${verb} REF`,
     input: change,
     output: DeploymentResult,
-    refusals: ["not_found", "conflict", "outdated"],
     run,
   });
 
@@ -150,7 +147,6 @@ export const renameDeployment = operation({
   command: "deploy rename REF --name NAME",
   input: { ...change, name: described(v.deploymentName, "The new name") },
   output: RenamedDeployment,
-  refusals: ["not_found", "conflict", "outdated"],
   async run(management, { name, ...input }): Promise<RenamedDeployment> {
     const before = await requireForChange(management, input);
     if (before.name === name) return { ...before, changed: false, references: [] };
@@ -211,7 +207,6 @@ export const listDeploymentChanges = operation({
   command: "deploy history REF",
   input: { ...ofDeployment, ...v.numberedPage },
   output: pageOf(DeploymentChange),
-  refusals: ["not_found", "conflict"],
   async run(management, { id, ...page }) {
     await requireDeployment(management, id);
     return await listChanges(management.database, id, page);
@@ -227,7 +222,6 @@ export const readLiveVersion = operation({
   command: "deploy at REF --time TIME",
   input: { ...ofDeployment, time: described(v.timestamp, "The time, in Unix milliseconds") },
   output: LiveVersion,
-  refusals: ["not_found", "conflict"],
   async run(management, { id, time }): Promise<LiveVersion> {
     const { promptId, reference } = await requireDeployment(management, id);
     const found = await findLiveAt(management.database, id, time);

@@ -96,8 +96,8 @@ export const createDeployment = operation({
     ...changeInfo,
   },
   output: Deployment,
+  refusals: ["conflict"],
   locate: ({ id }) => `/deployments/${id}`,
-  refusals: ["not_found", "conflict"],
   async run(management, { workspaceId, name, promptId, version, from }) {
     if (version !== undefined && from !== undefined) throw invalid("Fields version and from exclude each other");
     await requireWorkspace(management, workspaceId);
@@ -142,7 +142,6 @@ export const listDeployments = operation({
     ...v.page,
   },
   output: pageOf(Deployment),
-  refusals: ["not_found"],
   async run(management, { workspaceId, promptId, archived, ...page }) {
     await requireWorkspace(management, workspaceId);
     const filter = promptId === undefined ? { workspaceId } : { workspaceId, promptId };
@@ -159,7 +158,6 @@ export const getDeployment = operation({
   command: "deploy show REF",
   input: ofDeployment,
   output: Deployment,
-  refusals: ["not_found", "conflict"],
   run: (management, { id }) => requireDeployment(management, id),
 });
 

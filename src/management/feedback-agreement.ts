@@ -49,7 +49,6 @@ export const readFeedbackAgreement = operation({
     ...recordFilter,
   },
   output: Agreement,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { workspaceId, deployId, name, authors, ...filter }) {
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });

@@ -85,7 +85,6 @@ export const listFeedbackNames = operation({
   command: "feedback names",
   input: { workspaceId: v.workspaceId },
   output: FeedbackNames,
-  refusals: ["not_found"],
   async run(management, { workspaceId }) {
     await requireWorkspace(management, workspaceId);
     return { names: await readFeedbackNames(management, workspaceId) };
@@ -103,7 +102,7 @@ export const declareFeedback = operation({
     "[--better higher|lower]",
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name"), ...declaration },
   output: FeedbackNameRule,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { workspaceId, name, kind, ...given }) {
     await requireWorkspace(management, workspaceId);
     const { minimum = null, maximum = null, labels = null, better = null } = given;
@@ -136,7 +135,6 @@ export const undeclareFeedback = operation({
   command: "feedback undeclare NAME",
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name") },
   output: FeedbackNames,
-  refusals: ["not_found"],
   async run(management, { workspaceId, name }) {
     await requireWorkspace(management, workspaceId);
     const names = await readFeedbackNames(management, workspaceId);

@@ -43,7 +43,7 @@ export const showFeedback = operation({
   command: "feedback list ID",
   input: { id: v.recordId },
   output: RecordFeedback,
-  refusals: ["not_found", "gone"],
+  refusals: ["gone"],
   async run(management, { id }) {
     const { position, workspaceId } = await requireRecord(management, id);
     const [row] = await management.database.read({ sql: feedbackOnRecord, args: { position, workspaceId } });
@@ -68,7 +68,7 @@ export const addFeedback = operation({
     source: sourceOr("reviewer"),
   },
   output: FeedbackAnswer,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   run: (management, { id, ...given }) => giveOne(management, id, given),
 });
 
@@ -81,7 +81,6 @@ export const removeFeedback = operation({
   command: "feedback remove ID NAME [--author NAME]",
   input: { id: v.recordId, name: described(feedbackName, "What was judged"), author },
   output: FeedbackAnswer,
-  refusals: ["not_found"],
   run: (management, { id, ...given }) => giveOne(management, id, { ...given, value: null }),
 });
 
@@ -159,7 +158,6 @@ export const importFeedback = operation({
     ),
   },
   output: FeedbackImport,
-  refusals: ["not_found"],
   maxBodyBytes: 4 * 1024 * 1024,
   async run(management, { workspaceId, feedback }) {
     const { database, clock } = management;

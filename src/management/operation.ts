@@ -90,8 +90,8 @@ export type Management = Session & { commit: Commit };
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Why an operation may refuse, besides invalid input. */
-type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
+/** Why an operation may refuse. */
+export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
 export type Operation<Input extends object, Output, Id extends string = string> = {
   /** Its unique name, in the OpenAPI description and in code: `createWorkspace`. */
@@ -114,7 +114,8 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   output: Struct<Output, unknown>;
   /** The path of what the operation has created. Undefined if it has created nothing. */
   locate?(output: Output): string | undefined;
-  refusals: OperationRefusal[];
+  /** Why it may refuse, besides invalid input and what follows from what its input names (`impliedRefusals`). */
+  refusals?: OperationRefusal[];
   /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
   isLong?: true;
   /** The largest body of its request in bytes, where that is more than the service takes otherwise. */

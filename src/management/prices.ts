@@ -95,7 +95,6 @@ export const setPrice = operation({
   command: "price set --model PATTERN --input USD --output USD [--cached-input USD] [--provider NAME] [--from TIME]",
   input: given,
   output: Price,
-  refusals: [],
   async run(management, price) {
     const [plan] = await planPrices(management, [price]);
     if (plan!.changes.length > 0) await management.commit(plan!.changes, plan!.statements);
@@ -126,7 +125,6 @@ export const setPrices = operation({
     ),
   },
   output: PriceImport,
-  refusals: [],
   async run(management, { prices }) {
     const plans = await planPrices(management, prices);
     const changes = plans.flatMap(({ changes }) => changes);
@@ -144,7 +142,6 @@ export const listPrices = operation({
   command: "price list",
   input: v.page,
   output: pageOf(Price),
-  refusals: [],
   isScoped: true,
   run: ({ database }, page) => table.list(database, {}, page),
 });
@@ -158,7 +155,6 @@ export const removePrice = operation({
   command: "price remove ID",
   input: { id: v.priceId },
   output: Price,
-  refusals: ["not_found"],
   async run(management, { id }) {
     const price = await table.find(management.database, id);
     if (price === undefined) throw notFound("Price", id);

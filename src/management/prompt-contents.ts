@@ -38,7 +38,6 @@ export const listPromptContents = operation({
     ...v.page,
   },
   output: pageOf(PromptContents),
-  refusals: ["not_found"],
   async run(
     management,
     { workspaceId, versions = "newest", archived, limit = defaultPageSize, cursor = "" },

@@ -65,7 +65,6 @@ export const listPrompts = operation({
     ...v.page,
   },
   output: pageOf(Prompt),
-  refusals: ["not_found"],
   async run({ database, ...management }, { workspaceId, text, archived: all, ...page }) {
     await requireWorkspace({ database, ...management }, workspaceId);
     const listed = v.isListed(all);
@@ -84,7 +83,6 @@ export const renamePrompt = operation({
   command: "prompt rename REF --name NAME",
   input: { ...ofPrompt, name: described(v.promptName, "The new name") },
   output: RenamedPrompt,
-  refusals: ["not_found", "conflict"],
   async run(management, { id, name }): Promise<RenamedPrompt> {
     const before = await requirePrompt(management, id);
     const { after, deployments, change, statement } = await planRename(management, before, name);
@@ -125,7 +123,6 @@ export const archivePrompt = operation({
   command: "prompt archive REF",
   input: { ...ofPrompt, ...changeInfo },
   output: PromptResult,
-  refusals: ["not_found", "conflict"],
   run: (management, { id }) => setArchived(management, true, id),
 });
 
@@ -138,7 +135,6 @@ export const unarchivePrompt = operation({
   command: "prompt unarchive REF",
   input: { ...ofPrompt, ...changeInfo },
   output: PromptResult,
-  refusals: ["not_found", "conflict"],
   run: (management, { id }) => setArchived(management, false, id),
 });
 

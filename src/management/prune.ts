@@ -30,7 +30,6 @@ export const prune = operation({
     workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")),
   },
   output: Pruned,
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { olderThanMs, workspaceId }) {
     const { database, clock, report } = management;

@@ -84,11 +84,11 @@ export const publishPrompt = operation({
   guardsProtected: true,
   input,
   output: Publication,
+  refusals: ["conflict"],
   locate({ id, version, isNew, deployment }) {
     if (deployment === undefined) return isNew ? `/prompts/${id}/versions/${version}` : undefined;
     return deployment.changed && deployment.revision === 1 ? `/deployments/${deployment.id}` : undefined;
   },
-  refusals: ["not_found", "conflict", "outdated"],
   async run(management, input): Promise<Publication> {
     const { workspaceId, deploy, ifRevision, force = false, ifUnique = false } = input;
     if (ifRevision !== undefined && deploy === undefined) throw noRevision();

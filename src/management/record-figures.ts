@@ -45,7 +45,6 @@ export const listRecordFigures = operation({
   role: "viewer",
   input: { workspaceId: v.workspaceId, ids: described(ids, "Which records") },
   output: exactly({ items: listOf(RecordFigures) }),
-  refusals: ["not_found"],
   async run({ database, ...store }, { workspaceId, ids }) {
     await requireWorkspace({ database, ...store }, workspaceId);
     const placed = await placeRecords(database, workspaceId, ids.split(",") as RecordId[]);

@@ -45,7 +45,6 @@ export const listWorkspaceDiagnoses = operation({
   command: `record list ${listOptions}`,
   input: { ...inWorkspace, ...listInput },
   output: pageOf(Diagnosis),
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { workspaceId, deployId, ...request }) {
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
@@ -62,7 +61,6 @@ export const listDiagnoses = operation({
   command: `record list --deploy REF ${listOptions}`,
   input: { ...withDeployment, ...listInput },
   output: pageOf(Diagnosis),
-  refusals: ["not_found", "conflict"],
   isLong: true,
   run: async (management, { deployId, ...request }) =>
     await listRecords(management, "records", await scopeOfDeployment(management, deployId), request),
@@ -131,7 +129,6 @@ export const exportWorkspaceDiagnoses = operation({
   command: `record export ${exportOptions}`,
   input: { ...inWorkspace, ...exportInput },
   output: ExportText,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   run: async (management, { workspaceId, deployId, ...request }) =>
     await exportRecords(management, await scopeOfWorkspace(management, { workspaceId, deployId }), request),
@@ -146,7 +143,6 @@ export const exportDiagnoses = operation({
   command: `record export --deploy REF ${exportOptions}`,
   input: { ...withDeployment, ...exportInput },
   output: ExportText,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   run: async (management, { deployId, ...request }) =>
     await exportRecords(management, await scopeOfDeployment(management, deployId), request),
@@ -174,7 +170,7 @@ export const getDiagnosis = operation({
   command: "record show ID",
   input: { id: v.recordId },
   output: Diagnosis,
-  refusals: ["not_found", "gone"],
+  refusals: ["gone"],
   async run(management, { id }) {
     const diagnosis = await diagnoses.findDiagnosis(management.database, id);
     if (diagnosis === undefined) throw notFound("Record", id);
@@ -192,7 +188,6 @@ export const deleteDiagnosis = operation({
   command: "record delete ID",
   input: { id: v.recordId },
   output: Deletion,
-  refusals: ["not_found"],
   async run(management, { id }) {
     const { position, workspaceId, promptVersion } = await requirePlace(management, id);
     if (promptVersion === null) return { deleted: 0 };
@@ -214,7 +209,6 @@ export const deleteSession = operation({
   command: "record delete --deploy REF --session S",
   input: { ...withDeployment, sessionId: described(v.text, "The session of the records") },
   output: Deletion,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, sessionId }) {
     const { workspaceId } = await requireDeployment(management, deployId);

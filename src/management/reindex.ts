@@ -34,7 +34,6 @@ export const reindex = operation({
   command: "reindex",
   input: {},
   output: Reindexing,
-  refusals: [],
   isLong: true,
   async run({ database, report, commit }) {
     const isOver = after(maxTime);

@@ -39,7 +39,6 @@ export const renderPrompt = operation({
     values: described(v.texts, "A text for each variable, by name"),
   },
   output: RenderedPrompt,
-  refusals: ["not_found", "conflict"],
   async run(management, { id, version, values }) {
     const prompt = await requireVersion(management, id, version);
     const { messages, missing } = fillVariables(prompt.messages, values);
@@ -61,7 +60,6 @@ export const diffVersions = operation({
     to: optional(described(v.positive, "The second version. Default: the newest")),
   },
   output: PromptDiff,
-  refusals: ["not_found", "conflict"],
   async run(management, { id, from, to }) {
     const before = await requireVersion(management, id, from);
     const after = await requireVersion(management, id, to);

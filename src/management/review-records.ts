@@ -75,7 +75,6 @@ export const takeReviewRecord = operation({
   command: "review next ID",
   input: { id: v.reviewId, actor },
   output: TakenRecord,
-  refusals: ["not_found"],
   async run(management, { id, actor }) {
     const { database, clock } = management;
     const now = clock();
@@ -104,7 +103,7 @@ export const showReviewRecord = operation({
   role: "viewer",
   input: { id: v.reviewId, recordId: v.recordId },
   output: ReviewRecord,
-  refusals: ["not_found", "gone"],
+  refusals: ["gone"],
   async run(management, { id, recordId }) {
     await requireReview(management, id);
     return await requireInReview(management, id, recordId);
@@ -159,7 +158,7 @@ const ending = (id: string, word: string, state: State, summary: string) =>
     command: `review ${word} ID RECORD`,
     input: { id: v.reviewId, recordId: v.recordId, actor },
     output: ReviewRecord,
-    refusals: ["not_found", "gone", "conflict"],
+    refusals: ["conflict", "gone"],
     run: (management, input) => finish(management, input, state),
   });
 

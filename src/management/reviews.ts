@@ -64,7 +64,6 @@ export const createReview = operation({
     ...changeInfo,
   },
   output: Review,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { workspaceId, deployId, actor, note: _, title, withoutOwn = false, ...input }) {
     const { database, caller, clock } = management;
@@ -148,7 +147,6 @@ export const listReviews = operation({
   command: "review list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(Review),
-  refusals: ["not_found"],
   async run(management, { workspaceId, ...request }) {
     const { database, clock } = management;
     await requireWorkspace(management, workspaceId);
@@ -168,7 +166,6 @@ export const showReview = operation({
   command: "review show ID",
   input: { id: v.reviewId },
   output: ReviewWithReviewers,
-  refusals: ["not_found"],
   run: async (management, { id }) => await readReview(management, id),
 });
 
@@ -181,7 +178,6 @@ export const deleteReview = operation({
   command: "review delete ID",
   input: { id: v.reviewId, ...changeInfo },
   output: Review,
-  refusals: ["not_found"],
   async run(management, { id }) {
     const found = await requireReview(management, id);
     const { workspaceId, title, records, done, skipped } = found;

@@ -62,7 +62,6 @@ export const listSessions = operation({
     ...v.page,
   },
   output: pageOf(Session),
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(
     management,
@@ -134,7 +133,6 @@ export const showSession = operation({
   command: "session show SESSION [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { workspaceId: v.workspaceId, sessionId, ...v.page },
   output: pageOf(SessionRecord),
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, sessionId, limit, cursor }) {
     const deployIds = deployIdsOf(await scopeOfWorkspace(management, { workspaceId }));
@@ -166,7 +164,6 @@ export const deleteWorkspaceSession = operation({
   command: "session delete SESSION",
   input: { workspaceId: v.workspaceId, sessionId },
   output: Deletion,
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, sessionId }) {
     const deployIds = deployIdsOf(await scopeOfWorkspace(management, { workspaceId }));

@@ -43,7 +43,6 @@ export const readStats = operation({
   command: "stats --deploy REF [--interval hour|day|week]",
   input: { ...withDeployment, interval, ...recordFilter },
   output: Stats,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { deployId, interval, ...filter }) {
     const { database } = management;
@@ -119,7 +118,6 @@ export const readWorkspaceStats = operation({
     ...recordFilter,
   },
   output: WorkspaceStats,
-  refusals: ["not_found", "conflict"],
   isLong: true,
   async run(management, { workspaceId, deployId, interval, splitAt, ...filter }) {
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });

@@ -67,7 +67,6 @@ export const createToken = operation({
   },
   output: NewToken,
   locate: ({ id }) => `/tokens/${id}`,
-  refusals: ["not_found"],
   isScoped: true,
   async run(management, { name, role, expiresAt = null, ...input }) {
     const { caller, clock } = management;
@@ -108,7 +107,6 @@ export const listTokens = operation({
   command: "token list",
   input: v.page,
   output: pageOf(Token),
-  refusals: [],
   isScoped: true,
   run: ({ database, caller: { workspaceId } }, page) =>
     table.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
@@ -123,7 +121,6 @@ export const getToken = operation({
   command: "token show ID",
   input: { id: v.tokenId },
   output: Token,
-  refusals: ["not_found"],
   run: (management, { id }) => secrets.requireHolder(management, id),
 });
 
@@ -136,7 +133,6 @@ export const revokeToken = operation({
   command: "token revoke ID",
   input: { id: v.tokenId },
   output: Token,
-  refusals: ["not_found"],
   async run(management, { id }) {
     await requireRoleOf(management, id);
     return await secrets.revoke(management, id);
@@ -153,7 +149,7 @@ export const rotateToken = operation({
   command: "token rotate ID [--overlap DURATION] [--expires EXPIRY]",
   input: { id: v.tokenId, ...rotation },
   output: NewToken,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { id, ...input }) {
     await requireRoleOf(management, id);
     const { rotated, secret } = await secrets.rotate(management, id, input);

@@ -49,7 +49,6 @@ export const readUsage = operation({
   command: "usage [--month YYYY-MM]",
   input: { workspaceId: v.workspaceId, month: v.month },
   output: Usage,
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId, month }) {
     const { database } = management;
@@ -107,7 +106,6 @@ export const listMonths = operation({
   command: "usage months",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(MonthUsage),
-  refusals: ["not_found"],
   async run(management, { workspaceId, ...page }) {
     await requireWorkspace(management, workspaceId);
     return await list(management.database, workspaceId, page);

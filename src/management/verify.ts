@@ -70,7 +70,6 @@ export const verify = operation({
   command: "verify",
   input: { workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")) },
   output: Verification,
-  refusals: ["not_found"],
   isLong: true,
   async run(management, { workspaceId }) {
     if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);

@@ -156,7 +156,7 @@ export const createPrompt = operation({
   },
   output: PushResult,
   locate: ({ id }) => `/prompts/${id}`,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { workspaceId, ...input }) {
     await requireWorkspace(management, workspaceId);
     const { added, ...push } = await planPrompt(management, workspaceId, input);
@@ -196,7 +196,7 @@ export const pushPrompt = operation({
   },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
-  refusals: ["not_found", "conflict", "outdated"],
+  refusals: ["outdated"],
   async run(management, { id, ifLatest, ...input }) {
     const prompt = await requireOpenPrompt(management, id);
     if (![undefined, prompt.latestVersion].includes(ifLatest)) throw outdated("Prompt", prompt.name);
@@ -228,7 +228,6 @@ export const listPromptVersions = operation({
   command: "prompt versions REF",
   input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
-  refusals: ["not_found", "conflict"],
   async run(management, { id, ...page }) {
     await requirePrompt(management, id);
     const sql = `with authors as materialized (
@@ -252,7 +251,6 @@ export const getPrompt = operation({
   role: "viewer",
   input: { ...ofPrompt },
   output: PromptDetails,
-  refusals: ["not_found", "conflict"],
   async run(management, { id }) {
     const prompt = await requirePrompt(management, id);
     return { ...await requireVersion(management, id, prompt.latestVersion), prompt };
@@ -267,7 +265,6 @@ export const getPromptVersion = operation({
   role: "viewer",
   input: { ...ofPrompt, version: described(v.positive, "The number of the version") },
   output: PromptVersion,
-  refusals: ["not_found", "conflict"],
   run: (management, { id, version }) => requireVersion(management, id, version),
 });
 

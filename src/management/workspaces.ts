@@ -67,7 +67,6 @@ export const createWorkspace = operation({
   },
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
-  refusals: [],
   async run({ clock, commit }, { name, ...given }) {
     const { monthlyLimit = defaultMonthlyLimit, statuses: named = defaultStatuses, ...nullables } = given;
     const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = nullables;
@@ -92,7 +91,6 @@ export const listWorkspaces = operation({
   command: "workspace list",
   input: v.page,
   output: pageOf(Workspace),
-  refusals: [],
   isScoped: true,
   run: ({ database, caller }, page) =>
     table.list(database, caller.workspaceId === undefined ? {} : { id: caller.workspaceId }, page),
@@ -107,7 +105,6 @@ export const getWorkspace = operation({
   command: "workspace show WORKSPACE",
   input: { id: v.workspaceId },
   output: Workspace,
-  refusals: ["not_found"],
   run: (management, { id }) => requireWorkspace(management, id),
 });
 
@@ -129,7 +126,6 @@ export const updateWorkspace = operation({
     statuses: optional(givenStatuses),
   },
   output: Workspace,
-  refusals: ["not_found"],
   async run(management, { id, statuses, ...input }) {
     const before = await requireWorkspace(management, id);
     const given = { ...input, statuses: statuses && toStatuses(statuses) };
