@@ -119,7 +119,7 @@ const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperat
 export function impliedRefusals({ input: { schema } }: AnyOperation): OperationRefusal[] {
   const named = Object.values(schema).map(nounOf), { workspaceId } = schema;
   const isConflict = "failures" in schema || (workspaceId === undefined || isOptional(workspaceId)) &&
-    named.some((noun) => noun === nouns.prompt.name || noun?.startsWith(nouns.deployment.name));
+      named.some((noun) => noun === nouns.prompt.name || noun?.startsWith(nouns.deployment.name));
   return [
     ...named.some((noun) => noun !== undefined) ? ["not_found" as const] : [],
     ...isConflict ? ["conflict" as const] : [],

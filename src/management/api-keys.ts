@@ -2,7 +2,7 @@
 import { invalid, notFound } from "../common/errors.ts";
 import { isApiKey, newApiKey, newId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
-import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
+import { described, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -31,12 +31,12 @@ const apiKey = {
     "When a request with the key was last accepted, to the hour, in Unix milliseconds, or null",
   ),
 };
-export const ApiKey = named("ApiKey", exactly(apiKey));
+export const ApiKey = shape("ApiKey", apiKey);
 export type ApiKey = Infer<typeof ApiKey>;
-const NewApiKey = named(
-  "NewApiKey",
-  exactly({ ...apiKey, key: described(v.text, "The secret. No other response contains it") }),
-);
+const NewApiKey = shape("NewApiKey", {
+  ...apiKey,
+  key: described(v.text, "The secret. No other response contains it"),
+});
 type NewApiKey = Infer<typeof NewApiKey>;
 
 const table = tableOf(

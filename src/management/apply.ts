@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Statement } from "../database/database.ts";
 import { readObject } from "../schema/parse.ts";
-import { described, exactly, listOf, named, nullable, optional, rawJson, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, optional, rawJson, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -68,26 +68,20 @@ export const ReleaseSet = exactly({
 });
 export type ReleaseSet = Infer<typeof ReleaseSet>;
 
-const AppliedPrompt = named(
-  "AppliedPrompt",
-  exactly({
-    id: v.text,
-    name: v.text,
-    version: described(v.positive, "Its newest version"),
-    isNewPrompt: described(v.isTrue, "Whether this created the prompt"),
-    isNew: described(v.isTrue, "Whether this created the version"),
-    isArchived: v.isTrue,
-    deployments: listOf(DeploymentResult),
-  }),
-);
+const AppliedPrompt = shape("AppliedPrompt", {
+  id: v.text,
+  name: v.text,
+  version: described(v.positive, "Its newest version"),
+  isNewPrompt: described(v.isTrue, "Whether this created the prompt"),
+  isNew: described(v.isTrue, "Whether this created the version"),
+  isArchived: v.isTrue,
+  deployments: listOf(DeploymentResult),
+});
 
-const Applied = named(
-  "Applied",
-  exactly({
-    prompts: described(listOf(AppliedPrompt), "In the order of the request"),
-    changes: described(v.count, "How many entries the audit log has of this"),
-  }),
-);
+const Applied = shape("Applied", {
+  prompts: described(listOf(AppliedPrompt), "In the order of the request"),
+  changes: described(v.count, "How many entries the audit log has of this"),
+});
 export type Applied = Infer<typeof Applied>;
 
 export const applyPrompts = operation({

@@ -5,7 +5,7 @@ import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { eachPage, readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
+import { described, nullable, oneOf, optional, predicate, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -15,31 +15,28 @@ import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source, Store } from "./operation.ts";
 import { timeRange } from "./record-filter.ts";
 
-const AuditEntry = named(
-  "AuditEntry",
-  exactly({
-    position: described(
-      v.positive,
-      "The number of the entry, from 1 without gaps. For a token of one workspace, among the entries of that workspace",
-    ),
-    createdAt: v.timestamp,
-    action: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
-    targetId: described(nullable(v.text), "The id of what changed. Null if all workspaces changed"),
-    workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
-    before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
-    after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
-    source: described(oneOf(...sources), "How the change was made"),
-    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
-    tokenId: described(nullable(v.textAs<TokenId>()), "The token that made the change, or null"),
-    note: described(v.text, "The reason that was given. It may be empty"),
-    requestId: described(nullable(v.text), "The id of the request in the log of the service, or null"),
-    hash: described(
-      v.text,
-      "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log. A token of one " +
-        "workspace gets another hash, which changes if this one does",
-    ),
-  }),
-);
+const AuditEntry = shape("AuditEntry", {
+  position: described(
+    v.positive,
+    "The number of the entry, from 1 without gaps. For a token of one workspace, among the entries of that workspace",
+  ),
+  createdAt: v.timestamp,
+  action: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
+  targetId: described(nullable(v.text), "The id of what changed. Null if all workspaces changed"),
+  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
+  before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
+  after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
+  source: described(oneOf(...sources), "How the change was made"),
+  actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+  tokenId: described(nullable(v.textAs<TokenId>()), "The token that made the change, or null"),
+  note: described(v.text, "The reason that was given. It may be empty"),
+  requestId: described(nullable(v.text), "The id of the request in the log of the service, or null"),
+  hash: described(
+    v.text,
+    "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log. A token of one " +
+      "workspace gets another hash, which changes if this one does",
+  ),
+});
 export type AuditEntry = Infer<typeof AuditEntry>;
 
 const actionPattern = String.raw`^[a-z]+(\.[a-z_]+)?$`;

@@ -11,7 +11,7 @@ import { emptyTally } from "../ledger/tally.ts";
 import type { Tally } from "../ledger/tally.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { recordStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable, optional, predicate } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, optional, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -27,40 +27,34 @@ const usd = predicate<string>("a decimal text", (value) => typeof value === "str
   pattern: String.raw`^-?\d+(\.\d+)?$`,
 });
 
-const Side = named(
-  "ComparedStats",
-  exactly({
-    deployId: v.textAs<DeploymentId>(),
-    reference: v.text,
-    version: described(nullable(v.positive), "Null for all versions"),
-    ...recordStats,
-  }),
-);
+const Side = shape("ComparedStats", {
+  deployId: v.textAs<DeploymentId>(),
+  reference: v.text,
+  version: described(nullable(v.positive), "Null for all versions"),
+  ...recordStats,
+});
 
-const Comparison = named(
-  "Comparison",
-  exactly({
-    a: Side,
-    b: Side,
-    differences: described(
-      exactly({
-        failures: described(difference, "Of the shares that failed (Newcombe), or null if nothing counts as a failure"),
-        latency: described(difference, "Of the means in ms (Welch), or null if one side has none"),
-        tokens: described(difference, "Of the means (Welch), or null if one side has none"),
-        cost: described(
-          nullable(exactly({ difference: usd, low, high })),
-          "Of the means in USD (Welch), or null if one side has none",
-        ),
-        feedback: described(
-          listOf(exactly({ name: feedbackName, difference: v.numeric, low, high })),
-          "Of the means of numbers (Welch) and of the shares of true (Newcombe), by each name that both sides have",
-        ),
-      }),
-      "That of b minus that of a",
-    ),
-    sentence: described(v.text, "What these records show, for people"),
-  }),
-);
+const Comparison = shape("Comparison", {
+  a: Side,
+  b: Side,
+  differences: described(
+    exactly({
+      failures: described(difference, "Of the shares that failed (Newcombe), or null if nothing counts as a failure"),
+      latency: described(difference, "Of the means in ms (Welch), or null if one side has none"),
+      tokens: described(difference, "Of the means (Welch), or null if one side has none"),
+      cost: described(
+        nullable(exactly({ difference: usd, low, high })),
+        "Of the means in USD (Welch), or null if one side has none",
+      ),
+      feedback: described(
+        listOf(exactly({ name: feedbackName, difference: v.numeric, low, high })),
+        "Of the means of numbers (Welch) and of the shares of true (Newcombe), by each name that both sides have",
+      ),
+    }),
+    "That of b minus that of a",
+  ),
+  sentence: described(v.text, "What these records show, for people"),
+});
 export type Comparison = Infer<typeof Comparison>;
 type Side = Infer<typeof Side>;
 

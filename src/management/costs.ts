@@ -8,7 +8,7 @@ import type { KeyCosts } from "../ledger/costs.ts";
 import { addAllCosts, emptyCosts, totalCost } from "../ledger/tally.ts";
 import type { Costs } from "../ledger/tally.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -29,34 +29,31 @@ const ofDeployment = {
 };
 const largest = `the most expensive first. At most ${maxItems}`;
 
-const MonthCosts = named(
-  "MonthCosts",
-  exactly({
-    workspaceId: v.textAs<WorkspaceId>(),
-    month: v.month,
-    ...costs,
-    deployments: described(listOf(exactly({ ...ofDeployment, ...costs })), `By deployment, ${largest}`),
-    versions: described(
-      listOf(exactly({ ...ofDeployment, version: v.positive, ...costs })),
-      `By deployment and version of its prompt, ${largest}`,
-    ),
-    keys: described(
-      listOf(exactly({ keyId: v.textAs<KeyId>(), keyName: nullable(v.text), ...costs })),
-      `By the API key that submitted the records, ${largest}`,
-    ),
-    models: described(
-      listOf(exactly({
-        model: described(nullable(v.text), "Null if neither the record nor its version names one"),
-        ...costs,
-      })),
-      `By model, ${largest}. Approximate if records name more than 10000 models`,
-    ),
-    others: described(
-      exactly({ deployments: others, versions: others, keys: others, models: others }),
-      "What is in none of these lists",
-    ),
-  }),
-);
+const MonthCosts = shape("MonthCosts", {
+  workspaceId: v.textAs<WorkspaceId>(),
+  month: v.month,
+  ...costs,
+  deployments: described(listOf(exactly({ ...ofDeployment, ...costs })), `By deployment, ${largest}`),
+  versions: described(
+    listOf(exactly({ ...ofDeployment, version: v.positive, ...costs })),
+    `By deployment and version of its prompt, ${largest}`,
+  ),
+  keys: described(
+    listOf(exactly({ keyId: v.textAs<KeyId>(), keyName: nullable(v.text), ...costs })),
+    `By the API key that submitted the records, ${largest}`,
+  ),
+  models: described(
+    listOf(exactly({
+      model: described(nullable(v.text), "Null if neither the record nor its version names one"),
+      ...costs,
+    })),
+    `By model, ${largest}. Approximate if records name more than 10000 models`,
+  ),
+  others: described(
+    exactly({ deployments: others, versions: others, keys: others, models: others }),
+    "What is in none of these lists",
+  ),
+});
 export type MonthCosts = Infer<typeof MonthCosts>;
 
 export const readCosts = operation({

@@ -9,7 +9,7 @@ import { text, textOrNull } from "../database/row.ts";
 import { deleteIdempotencyKeys } from "../ledger/idempotency-keys.ts";
 import type { Step } from "../ledger/prune.ts";
 import { deleteUsage, pruneWorkspace } from "../ledger/retention.ts";
-import { described, exactly, named } from "../schema/struct.ts";
+import { described, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { allNouns } from "./nouns.ts";
 import type { Table } from "./nouns.ts";
@@ -19,28 +19,22 @@ import { removeWithinTime } from "./paced.ts";
 import { tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const DeletedWorkspace = named(
-  "DeletedWorkspace",
-  exactly({
-    id: v.text,
-    reads: described(v.count, "How many reads it used in total"),
-    submits: described(v.count, "How many submits it used in total"),
-    months: described(v.count, "In how many months it used any"),
-    deletedAt: v.timestamp,
-    finishedAt: described(
-      v.moment,
-      "When its deletion was complete, in Unix milliseconds. Null while some of it is left",
-    ),
-  }),
-);
-const WorkspaceDeletion = named(
-  "WorkspaceDeletion",
-  exactly({
-    calls: described(v.count, "How many calls this request removed"),
-    records: described(v.count, "How many records this request removed"),
-    isDone: described(v.isTrue, "Whether the deletion is complete. If not, repeat the request"),
-  }),
-);
+const DeletedWorkspace = shape("DeletedWorkspace", {
+  id: v.text,
+  reads: described(v.count, "How many reads it used in total"),
+  submits: described(v.count, "How many submits it used in total"),
+  months: described(v.count, "In how many months it used any"),
+  deletedAt: v.timestamp,
+  finishedAt: described(
+    v.moment,
+    "When its deletion was complete, in Unix milliseconds. Null while some of it is left",
+  ),
+});
+const WorkspaceDeletion = shape("WorkspaceDeletion", {
+  calls: described(v.count, "How many calls this request removed"),
+  records: described(v.count, "How many records this request removed"),
+  isDone: described(v.isTrue, "Whether the deletion is complete. If not, repeat the request"),
+});
 const table = tableOf(DeletedWorkspace, "select * from deleted_workspaces");
 
 export const deleteWorkspace = operation({

@@ -1,7 +1,7 @@
 // Operations that change a deployment.
 import { archived, conflict, invalid } from "../common/errors.ts";
 import { integerOrNull } from "../database/row.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, changeDeployment, requireForChange, setFlag } from "./deployment-writes.ts";
@@ -29,10 +29,11 @@ import { renamed } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
 import { requireVersion } from "./versions.ts";
 
-const RenamedDeployment = named(
-  "RenamedDeployment",
-  exactly({ ...deployment, changed: DeploymentResult.schema.changed, ...renamed }),
-);
+const RenamedDeployment = shape("RenamedDeployment", {
+  ...deployment,
+  changed: DeploymentResult.schema.changed,
+  ...renamed,
+});
 export type RenamedDeployment = Infer<typeof RenamedDeployment>;
 
 export const promoteDeployment = operation({

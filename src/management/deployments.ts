@@ -4,7 +4,7 @@ import { archived, deploymentNameTaken, invalid, notFound } from "../common/erro
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -32,12 +32,12 @@ export const deployment = {
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it or its prompt was archived, in Unix milliseconds, or null"),
 };
-const Deployment = named("Deployment", exactly(deployment));
+const Deployment = shape("Deployment", deployment);
 export type Deployment = Infer<typeof Deployment>;
-export const DeploymentResult = named(
-  "DeploymentResult",
-  exactly({ ...deployment, changed: described(v.isTrue, "Whether this request changed anything") }),
-);
+export const DeploymentResult = shape("DeploymentResult", {
+  ...deployment,
+  changed: described(v.isTrue, "Whether this request changed anything"),
+});
 export type DeploymentResult = Infer<typeof DeploymentResult>;
 
 const table = tableOf(

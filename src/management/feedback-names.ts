@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional, refined } from "../schema/struct.ts";
+import { described, listOf, nullable, oneOf, optional, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -38,18 +38,15 @@ const declaration = {
 };
 
 /** A name under which the records of a workspace have feedback. */
-const FeedbackNameRule = named(
-  "FeedbackName",
-  exactly({
-    name: feedbackName,
-    kind: declaration.kind,
-    isDeclared: described(v.isTrue, "Whether the workspace declared it. If it declares any, others are refused"),
-    minimum: nullable(v.numeric),
-    maximum: nullable(v.numeric),
-    labels: nullable(listOf(v.text)),
-    better: described(nullable(v.text), "Which values are better: higher, lower, or null for neither"),
-  }),
-);
+const FeedbackNameRule = shape("FeedbackName", {
+  name: feedbackName,
+  kind: declaration.kind,
+  isDeclared: described(v.isTrue, "Whether the workspace declared it. If it declares any, others are refused"),
+  minimum: nullable(v.numeric),
+  maximum: nullable(v.numeric),
+  labels: nullable(listOf(v.text)),
+  better: described(nullable(v.text), "Which values are better: higher, lower, or null for neither"),
+});
 export type FeedbackNameRule = Infer<typeof FeedbackNameRule>;
 
 export const toRule = (row: Row): FeedbackNameRule => {
@@ -74,7 +71,7 @@ export async function readFeedbackNames({ database }: Store, workspaceId: Worksp
 /** What a rule was before a change. Without the name, which the audit log then has among the members that differ. */
 const unnamed = ({ name: _, ...rule }: FeedbackNameRule): object => rule;
 
-const FeedbackNames = named("FeedbackNames", exactly({ names: listOf(FeedbackNameRule) }));
+const FeedbackNames = shape("FeedbackNames", { names: listOf(FeedbackNameRule) });
 
 export const listFeedbackNames = operation({
   id: "listFeedbackNames",

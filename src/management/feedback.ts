@@ -18,7 +18,7 @@ import {
   sourceOr,
   toKept,
 } from "../schema/feedback.ts";
-import { described, exactly, listOf, named, optional, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, optional, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -26,13 +26,10 @@ import type { Management } from "./operation.ts";
 import { requirePlace, requireRecord } from "./records.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const RecordFeedback = named(
-  "RecordFeedback",
-  exactly({
-    feedback: described(listOf(Feedback), "What holds now, by name and author"),
-    earlier: described(listOf(EarlierFeedback), "What was replaced or withdrawn, oldest first"),
-  }),
-);
+const RecordFeedback = shape("RecordFeedback", {
+  feedback: described(listOf(Feedback), "What holds now, by name and author"),
+  earlier: described(listOf(EarlierFeedback), "What was replaced or withdrawn, oldest first"),
+});
 
 export const showFeedback = operation({
   id: "showFeedback",
@@ -120,18 +117,15 @@ async function giveOne(management: Management, id: RecordId, given: Given): Prom
   return { recordId: id, name: piece.name, author: piece.author, isChanged, givenAt };
 }
 
-const FeedbackImport = named(
-  "FeedbackImport",
-  exactly({
-    stored: described(v.count, "How many pieces were given or replaced"),
-    waiting: described(v.count, "How many of them wait for their records, for two days"),
-    unchanged: described(v.count, "How many were there already"),
-    refused: described(
-      listOf(exactly({ index: described(v.count, "Its place among the pieces, from 0"), error: v.text, code: v.text })),
-      "Those that were not stored, and why not",
-    ),
-  }),
-);
+const FeedbackImport = shape("FeedbackImport", {
+  stored: described(v.count, "How many pieces were given or replaced"),
+  waiting: described(v.count, "How many of them wait for their records, for two days"),
+  unchanged: described(v.count, "How many were there already"),
+  refused: described(
+    listOf(exactly({ index: described(v.count, "Its place among the pieces, from 0"), error: v.text, code: v.text })),
+    "Those that were not stored, and why not",
+  ),
+});
 
 export const ImportedFeedback = exactly({
   record: described(recordReference, "The record's id, or the Idempotency-Key that it was sent under"),

@@ -4,7 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, exactly, nullable, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -35,29 +35,26 @@ const action = oneOf(
 );
 export type Action = Infer<typeof action>;
 
-export const DeploymentChange = named(
-  "DeploymentChange",
-  exactly({
-    revision: v.positive,
-    action,
-    from: described(
-      nullable(v.versionStateOrName),
-      "The version, the name, the rollout, or whether it was active, protected or archived, before. Null for its creation",
-    ),
-    to: described(
-      v.versionStateOrName,
-      "The version, the name, the rollout, or whether it is active, protected or archived, after",
-    ),
-    rollout: optional(
-      described(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
-    ),
-    source: described(oneOf(...sources), "How the change was made"),
-    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
-    note: described(v.text, "The reason that was given. It may be empty"),
-    origin: knownOrigin,
-    createdAt: v.timestamp,
-  }),
-);
+export const DeploymentChange = shape("DeploymentChange", {
+  revision: v.positive,
+  action,
+  from: described(
+    nullable(v.versionStateOrName),
+    "The version, the name, the rollout, or whether it was active, protected or archived, before. Null for its creation",
+  ),
+  to: described(
+    v.versionStateOrName,
+    "The version, the name, the rollout, or whether it is active, protected or archived, after",
+  ),
+  rollout: optional(
+    described(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
+  ),
+  source: described(oneOf(...sources), "How the change was made"),
+  actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+  note: described(v.text, "The reason that was given. It may be empty"),
+  origin: knownOrigin,
+  createdAt: v.timestamp,
+});
 export type DeploymentChange = Infer<typeof DeploymentChange>;
 
 const ofDeployment = "from audit_log where target_id = :id and action glob 'deployment.*'";
@@ -92,18 +89,15 @@ export async function listVersionChanges(
   }));
 }
 
-export const LiveVersion = named(
-  "LiveVersion",
-  exactly({
-    deployId: v.text,
-    reference: described(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
-    promptId: v.text,
-    at: v.timestamp,
-    version: described(nullable(v.positive), "The version that was live. Null if the deployment did not exist yet"),
-    isActive: described(v.isTrue, "Whether it was active and not archived then"),
-    change: described(nullable(DeploymentChange), "What had made the version live: by whom, when and why"),
-  }),
-);
+export const LiveVersion = shape("LiveVersion", {
+  deployId: v.text,
+  reference: described(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
+  promptId: v.text,
+  at: v.timestamp,
+  version: described(nullable(v.positive), "The version that was live. Null if the deployment did not exist yet"),
+  isActive: described(v.isTrue, "Whether it was active and not archived then"),
+  change: described(nullable(DeploymentChange), "What had made the version live: by whom, when and why"),
+});
 export type LiveVersion = Infer<typeof LiveVersion>;
 
 /** What was live in a deployment at a time (Unix ms): the change that made it so, and whether it accepted requests. */

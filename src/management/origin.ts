@@ -1,17 +1,14 @@
 // Where a change comes from: the commit of a repository that it was made from. The audit log keeps it with the change.
-import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
+import { described, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
-export const Origin = named(
-  "Origin",
-  exactly({
-    commit: described(v.label, "The hash of the commit"),
-    author: optional(described(v.label, "Who wrote the commit")),
-    repository: optional(described(v.label, "The address of the repository")),
-    change: optional(described(v.label, "The pull request or merge request, as its address or number")),
-  }),
-);
+export const Origin = shape("Origin", {
+  commit: described(v.label, "The hash of the commit"),
+  author: optional(described(v.label, "Who wrote the commit")),
+  repository: optional(described(v.label, "The address of the repository")),
+  change: optional(described(v.label, "The pull request or merge request, as its address or number")),
+});
 export type Origin = Infer<typeof Origin>;
 
 /** The input member of operations that may come from a repository. */

@@ -3,7 +3,7 @@
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";
-import { described, exactly, listOf, named, nullable, optional, predicate, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, optional, predicate, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -33,7 +33,7 @@ const price = {
   ),
   createdAt: v.timestamp,
 };
-export const Price = named("Price", exactly(price));
+export const Price = shape("Price", price);
 export type Price = Infer<typeof Price>;
 
 const pattern = refined(v.name, (value) => [...value].length <= 100, "at most 100 characters", { maxLength: 100 });
@@ -103,10 +103,10 @@ export const setPrice = operation({
 });
 
 const maxPrices = 500;
-const PriceImport = named(
-  "PriceImport",
-  exactly({ set: described(v.count, "How many prices were added or changed"), unchanged: v.count }),
-);
+const PriceImport = shape("PriceImport", {
+  set: described(v.count, "How many prices were added or changed"),
+  unchanged: v.count,
+});
 
 /** The command line reads files of others, and sends what it found here. */
 export const setPrices = operation({

@@ -2,14 +2,14 @@
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer } from "../database/row.ts";
-import { described, exactly, named, oneOf, optional } from "../schema/struct.ts";
+import { described, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import { authorship, PromptVersion, toAuthorship, toVersion } from "./versions.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const PromptContents = named("PromptContents", exactly({ ...PromptVersion.schema, ...authorship }));
+const PromptContents = shape("PromptContents", { ...PromptVersion.schema, ...authorship });
 export type PromptContents = Infer<typeof PromptContents>;
 
 const pageBytes = 4 * 1024 * 1024; // of messages, configurations and declarations, since a libSQL server returns at most 10 MB

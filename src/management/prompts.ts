@@ -2,7 +2,7 @@
 import { archived, notFound, promptNameTaken } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { described, exactly, listOf, named, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { searchPrompts } from "./prompt-search.ts";
@@ -22,7 +22,7 @@ const prompt = {
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it was archived, in Unix milliseconds, or null"),
 };
-export const Prompt = named("Prompt", exactly(prompt));
+export const Prompt = shape("Prompt", prompt);
 export type Prompt = Infer<typeof Prompt>;
 
 /** The references that a rename changed. */
@@ -33,9 +33,9 @@ export const renamed = {
   ),
 };
 const changed = described(v.isTrue, "Whether this request changed anything");
-const RenamedPrompt = named("RenamedPrompt", exactly({ ...prompt, changed, ...renamed }));
+const RenamedPrompt = shape("RenamedPrompt", { ...prompt, changed, ...renamed });
 export type RenamedPrompt = Infer<typeof RenamedPrompt>;
-const PromptResult = named("PromptResult", exactly({ ...prompt, changed }));
+const PromptResult = shape("PromptResult", { ...prompt, changed });
 type PromptResult = Infer<typeof PromptResult>;
 
 const select = `

@@ -1,20 +1,17 @@
 // Removes old calls and records.
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, optional, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const Pruned = named(
-  "Pruned",
-  exactly({
-    calls: v.count,
-    records: v.count,
-    isDone: described(v.isTrue, "Whether everything that old is removed. If not, repeat the request"),
-  }),
-);
+const Pruned = shape("Pruned", {
+  calls: v.count,
+  records: v.count,
+  isDone: described(v.isTrue, "Whether everything that old is removed. If not, repeat the request"),
+});
 
 /** Prunes in small transactions, with pauses for other requests between them. */
 export const prune = operation({

@@ -12,7 +12,7 @@ import {
   variablesRemoved,
 } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { check, described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
+import { check, described, exactly, listOf, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
@@ -43,15 +43,12 @@ const variableChanges = exactly({
   added: listOf(v.text),
   removed: listOf(v.text),
 });
-const Publication = named(
-  "Publication",
-  exactly({
-    ...pushed,
-    isNewPrompt: described(v.isTrue, "Whether this push created the prompt"),
-    variableChanges: described(variableChanges, "The variables that this push added and removed"),
-    deployment: optional(DeploymentResult),
-  }),
-);
+const Publication = shape("Publication", {
+  ...pushed,
+  isNewPrompt: described(v.isTrue, "Whether this push created the prompt"),
+  variableChanges: described(variableChanges, "The variables that this push added and removed"),
+  deployment: optional(DeploymentResult),
+});
 export type Publication = Infer<typeof Publication>;
 
 const input = {

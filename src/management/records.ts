@@ -10,7 +10,7 @@ import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { Diagnosis } from "../schema/ledger.ts";
-import { described, exactly, named, oneOf, optional } from "../schema/struct.ts";
+import { described, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -26,7 +26,7 @@ import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toScan 
 import type { Scope } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
-export const Deletion = named("Deletion", exactly({ deleted: described(v.count, "How many records were deleted") }));
+export const Deletion = shape("Deletion", { deleted: described(v.count, "How many records were deleted") });
 export type Deletion = Infer<typeof Deletion>;
 
 const order = optional(

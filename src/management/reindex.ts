@@ -1,6 +1,6 @@
 // Reads stored records again, after the rule has changed by which statistics count their tokens.
 import { reindexNext } from "../ledger/reindex.ts";
-import { described, exactly, named, predicate } from "../schema/struct.ts";
+import { described, predicate, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
 import { after } from "./paced.ts";
@@ -13,15 +13,12 @@ const share = predicate<number>("a number from 0 to 1", (value) => Number(value)
   maximum: 1,
 });
 
-const Reindexing = named(
-  "Reindexing",
-  exactly({
-    records: described(v.count, "How many records this request read"),
-    changed: described(v.count, "For how many of them statistics now count something else"),
-    share: described(share, "How much of all records has been read, from 0 to 1"),
-    isDone: described(v.isTrue, "Whether all records have been read. If not, repeat the request"),
-  }),
-);
+const Reindexing = shape("Reindexing", {
+  records: described(v.count, "How many records this request read"),
+  changed: described(v.count, "For how many of them statistics now count something else"),
+  share: described(share, "How much of all records has been read, from 0 to 1"),
+  isDone: described(v.isTrue, "Whether all records have been read. If not, repeat the request"),
+});
 
 export const reindex = operation({
   id: "reindex",

@@ -2,7 +2,7 @@
 import { conflict } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { Messages } from "../schema/serving.ts";
-import { described, exactly, named, optional } from "../schema/struct.ts";
+import { described, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -12,19 +12,13 @@ import { requireVersion } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
 
 const id = described(v.textAs<PromptId>(), "The id of the prompt");
-const RenderedPrompt = named(
-  "RenderedPrompt",
-  exactly({ id, version: v.positive, messages: Messages }),
-);
-const PromptDiff = named(
-  "PromptDiff",
-  exactly({
-    id,
-    from: v.positive,
-    to: v.positive,
-    diff: described(v.text, "A unified diff, for people. Empty if nothing differs"),
-  }),
-);
+const RenderedPrompt = shape("RenderedPrompt", { id, version: v.positive, messages: Messages });
+const PromptDiff = shape("PromptDiff", {
+  id,
+  from: v.positive,
+  to: v.positive,
+  diff: described(v.text, "A unified diff, for people. Empty if nothing differs"),
+});
 export type PromptDiff = Infer<typeof PromptDiff>;
 
 export const renderPrompt = operation({

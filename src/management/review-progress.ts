@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
-import { described, exactly, isObject, listOf, named, nullable, oneOf, predicate } from "../schema/struct.ts";
+import { described, isObject, listOf, nullable, oneOf, predicate, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Store } from "./operation.ts";
@@ -36,25 +36,23 @@ const review = {
   createdAt: v.timestamp,
   createdBy: described(v.text, "Who created it"),
 };
-export const Review = named("Review", exactly({ ...review, ...progress }));
+export const Review = shape("Review", { ...review, ...progress });
 export type Review = Infer<typeof Review>;
 
-const Reviewer = named(
-  "Reviewer",
-  exactly({
-    reviewer: described(v.text, "The name of their token"),
-    taken: described(v.count, "How many records they have now"),
-    done: v.count,
-    skipped: v.count,
-    lastAt: described(v.moment, "When they finished a record last, in Unix milliseconds. Null if they have not"),
-  }),
-);
+const Reviewer = shape("Reviewer", {
+  reviewer: described(v.text, "The name of their token"),
+  taken: described(v.count, "How many records they have now"),
+  done: v.count,
+  skipped: v.count,
+  lastAt: described(v.moment, "When they finished a record last, in Unix milliseconds. Null if they have not"),
+});
 export type Reviewer = Infer<typeof Reviewer>;
 
-export const ReviewWithReviewers = named(
-  "ReviewWithReviewers",
-  exactly({ ...review, ...progress, reviewers: described(listOf(Reviewer), "Who has done how much, the most first") }),
-);
+export const ReviewWithReviewers = shape("ReviewWithReviewers", {
+  ...review,
+  ...progress,
+  reviewers: described(listOf(Reviewer), "Who has done how much, the most first"),
+});
 export type ReviewWithReviewers = Infer<typeof ReviewWithReviewers>;
 
 // A lease ends with the work on its record.

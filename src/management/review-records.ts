@@ -4,7 +4,7 @@ import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
-import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, nullable, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
@@ -19,27 +19,21 @@ export const leaseMs = 900_000;
 const states = ["open", "done", "skipped"] as const;
 type State = (typeof states)[number];
 
-const ReviewRecord = named(
-  "ReviewRecord",
-  exactly({
-    recordId: v.textAs<RecordId>(),
-    ordinal: described(v.count, "Its place in the review, from 0"),
-    state: described(oneOf(...states), "What became of it"),
-    reviewer: described(nullable(v.text), "Who took it last. Null if nobody has it"),
-    tokenId: described(nullable(v.textAs<TokenId>()), "Their token. Null if they have none"),
-    leasedUntil: described(v.moment, "Until when nobody else gets it, in Unix milliseconds"),
-    finishedAt: described(v.moment, "When it was done or skipped, in Unix milliseconds"),
-  }),
-);
+const ReviewRecord = shape("ReviewRecord", {
+  recordId: v.textAs<RecordId>(),
+  ordinal: described(v.count, "Its place in the review, from 0"),
+  state: described(oneOf(...states), "What became of it"),
+  reviewer: described(nullable(v.text), "Who took it last. Null if nobody has it"),
+  tokenId: described(nullable(v.textAs<TokenId>()), "Their token. Null if they have none"),
+  leasedUntil: described(v.moment, "Until when nobody else gets it, in Unix milliseconds"),
+  finishedAt: described(v.moment, "When it was done or skipped, in Unix milliseconds"),
+});
 export type ReviewRecord = Infer<typeof ReviewRecord>;
 
-const TakenRecord = named(
-  "TakenRecord",
-  exactly({
-    record: described(nullable(ReviewRecord), "The record to judge, or null if none is free"),
-    review: Review,
-  }),
-);
+const TakenRecord = shape("TakenRecord", {
+  record: described(nullable(ReviewRecord), "The record to judge, or null if none is free"),
+  review: Review,
+});
 
 const columns = `ordinal, state, reviewer, token_id, leased_until, finished_at, (
     select ${idAt("diag", "review_records.position")}

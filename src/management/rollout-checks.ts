@@ -35,6 +35,7 @@ const stopByGuard = operation({
   role: "editor",
   input: { id: v.deploymentReference, rollout: v.rolloutId, note: v.note },
   output: exactly({ changed: v.isTrue }),
+  refusals: [],
   async run(management, { id, rollout }) {
     const before = await requireDeployment(management, id);
     const active = before.rollout;

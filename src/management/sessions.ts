@@ -9,7 +9,7 @@ import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
 import { Diagnosis, feedback, usd } from "../schema/ledger.ts";
-import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
+import { described, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
@@ -19,25 +19,22 @@ import { deployIdsOf, inWorkspace, recordFilter, scopeOfWorkspace, toCount, toFi
 import { deleteRecords, Deletion } from "./records.ts";
 import { failuresOf } from "./statuses.ts";
 
-const Session = named(
-  "Session",
-  exactly({
-    sessionId: v.text,
-    records: described(
-      v.count,
-      "How many records it has: of the deployment and the time, if they are given, and whatever the other conditions",
-    ),
-    failures: described(
-      nullable(v.count),
-      "How many of them failed. Null if no status counts as a failure in the workspace",
-    ),
-    cost: described(usd, "What its records cost in USD, as an exact decimal text"),
-    unpriced: described(v.count, "How many of its records have no cost"),
-    feedback,
-    firstAt: described(v.timestamp, "When its first record was stored, in Unix milliseconds"),
-    lastAt: described(v.timestamp, "When its last record was stored, in Unix milliseconds"),
-  }),
-);
+const Session = shape("Session", {
+  sessionId: v.text,
+  records: described(
+    v.count,
+    "How many records it has: of the deployment and the time, if they are given, and whatever the other conditions",
+  ),
+  failures: described(
+    nullable(v.count),
+    "How many of them failed. Null if no status counts as a failure in the workspace",
+  ),
+  cost: described(usd, "What its records cost in USD, as an exact decimal text"),
+  unpriced: described(v.count, "How many of its records have no cost"),
+  feedback,
+  firstAt: described(v.timestamp, "When its first record was stored, in Unix milliseconds"),
+  lastAt: described(v.timestamp, "When its last record was stored, in Unix milliseconds"),
+});
 export type Session = Infer<typeof Session>;
 
 const sessionId = described(v.text, "The client's name for the session");
@@ -111,18 +108,15 @@ function toSession(
 const neighbours = 1000; // records of a session, among which parents are looked for
 
 /** A record of a session, with its place in the tree. */
-const SessionRecord = named(
-  "SessionRecord",
-  exactly({
-    record: Diagnosis,
-    parentId: described(
-      nullable(v.textAs<RecordId>()),
-      "The record that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
-        `additional_properties. It is looked for on this page and among the ${neighbours} records before and behind it. ` +
-        "Null if it is not there",
-    ),
-  }),
-) as Struct<{ record: Diagnosis; parentId: RecordId | null }, unknown>;
+const SessionRecord = shape("SessionRecord", {
+  record: Diagnosis,
+  parentId: described(
+    nullable(v.textAs<RecordId>()),
+    "The record that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
+      `additional_properties. It is looked for on this page and among the ${neighbours} records before and behind it. ` +
+      "Null if it is not there",
+  ),
+}) as Struct<{ record: Diagnosis; parentId: RecordId | null }, unknown>;
 
 export const showSession = operation({
   id: "showSession",

@@ -4,7 +4,7 @@ import { countRecords, intervals, seriesOf } from "../ledger/stats.ts";
 import type { Group, Interval, Part } from "../ledger/stats.ts";
 import { toFigures, toStats } from "../ledger/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listVersionChanges } from "./history.ts";
@@ -19,18 +19,15 @@ const overTime = "Over time, the oldest first, if an interval was given. Parts w
 
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
-export const Stats = named(
-  "Stats",
-  exactly({
-    deployId: v.textAs<DeploymentId>(),
-    reference,
-    records: v.count,
-    versions: described(listOf(VersionStats), "By version, the newest first"),
-    all: described(RecordStats, "Of all versions together"),
-    series: described(listOf(StatsPoint), overTime),
-    promotions: described(listOf(Promotion), "When which version became live in this time"),
-  }),
-);
+export const Stats = shape("Stats", {
+  deployId: v.textAs<DeploymentId>(),
+  reference,
+  records: v.count,
+  versions: described(listOf(VersionStats), "By version, the newest first"),
+  all: described(RecordStats, "Of all versions together"),
+  series: described(listOf(StatsPoint), overTime),
+  promotions: described(listOf(Promotion), "When which version became live in this time"),
+});
 export type Stats = Infer<typeof Stats>;
 
 export const readStats = operation({
@@ -79,27 +76,26 @@ const overParts = {
     "Before `splitAt`, and from it on. Null if it was not given",
   ),
 };
-const DeploymentStats = named(
-  "DeploymentStats",
-  exactly({ deployId: v.textAs<DeploymentId>(), reference, ...recordStats, ...overParts }),
-);
-const WorkspaceStats = named(
-  "WorkspaceStats",
-  exactly({
-    workspaceId: v.textAs<WorkspaceId>(),
-    records: v.count,
-    all: described(RecordStats, "Of all deployments together"),
-    ...overParts,
-    deployments: described(
-      listOf(DeploymentStats),
-      `By deployment, the one with the most records first. The ${maxDeployments} with the most, and none without records`,
-    ),
-    others: described(
-      exactly({ deployments: v.count, records: v.count }),
-      "All other deployments with records together",
-    ),
-  }),
-);
+const DeploymentStats = shape("DeploymentStats", {
+  deployId: v.textAs<DeploymentId>(),
+  reference,
+  ...recordStats,
+  ...overParts,
+});
+const WorkspaceStats = shape("WorkspaceStats", {
+  workspaceId: v.textAs<WorkspaceId>(),
+  records: v.count,
+  all: described(RecordStats, "Of all deployments together"),
+  ...overParts,
+  deployments: described(
+    listOf(DeploymentStats),
+    `By deployment, the one with the most records first. The ${maxDeployments} with the most, and none without records`,
+  ),
+  others: described(
+    exactly({ deployments: v.count, records: v.count }),
+    "All other deployments with records together",
+  ),
+});
 export type WorkspaceStats = Infer<typeof WorkspaceStats>;
 
 export const readWorkspaceStats = operation({

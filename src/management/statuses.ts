@@ -1,7 +1,7 @@
 // Names of statuses. A status is a code that applications put into a record. A workspace says what its codes mean, and
 // which of them count as failures.
 import { conflict, invalid } from "../common/errors.ts";
-import { described, exactly, listOf, named, optional, predicate, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, optional, predicate, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 
@@ -19,7 +19,7 @@ const statusName = predicate<string>(
 const isFailure = described(v.isTrue, "Whether records with this status count as failures");
 
 /** What a code means. */
-export const StatusName = named("StatusName", exactly({ status: v.integer, name: statusName, isFailure }));
+export const StatusName = shape("StatusName", { status: v.integer, name: statusName, isFailure });
 export type StatusName = Infer<typeof StatusName>;
 
 /** The statuses of a workspace, as a response has them. */

@@ -5,7 +5,7 @@ import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { text } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, nullable, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
@@ -26,12 +26,9 @@ const token = {
   ...secretDates,
   lastUsedAt: described(v.moment, "When it was last used, to the hour, in Unix milliseconds, or null"),
 };
-const Token = named("Token", exactly(token));
+const Token = shape("Token", token);
 export type Token = Infer<typeof Token>;
-const NewToken = named(
-  "NewToken",
-  exactly({ ...token, token: described(v.text, "The secret. No other response contains it") }),
-);
+const NewToken = shape("NewToken", { ...token, token: described(v.text, "The secret. No other response contains it") });
 
 const table = tableOf(Token, "select * from management_tokens");
 

@@ -7,7 +7,7 @@ import type { KeyUsage } from "../ledger/month-usage.ts";
 import { listMonths as list } from "../ledger/usage.ts";
 import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
-import { described, exactly, listOf, named, nullable } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, reportShare } from "./operation.ts";
@@ -22,22 +22,19 @@ const NamedKeyUsage = exactly({
   submits: v.count,
 });
 const maxKeys = 100;
-const Usage = named(
-  "Usage",
-  exactly({
-    ...quotaState,
-    lastCallAt: described(
-      v.moment,
-      "When the last request of the month was accepted, of the calls that are still in the log",
-    ),
-    days: described(listOf(DayUsage), "Usage by day, of the calls that are still in the log"),
-    keys: described(
-      listOf(NamedKeyUsage),
-      `Usage by key and deployment, including pruned calls. The ${maxKeys} largest`,
-    ),
-    others: described(exactly({ reads: v.count, submits: v.count }), "The usage of all other keys together"),
-  }),
-);
+const Usage = shape("Usage", {
+  ...quotaState,
+  lastCallAt: described(
+    v.moment,
+    "When the last request of the month was accepted, of the calls that are still in the log",
+  ),
+  days: described(listOf(DayUsage), "Usage by day, of the calls that are still in the log"),
+  keys: described(
+    listOf(NamedKeyUsage),
+    `Usage by key and deployment, including pruned calls. The ${maxKeys} largest`,
+  ),
+  others: described(exactly({ reads: v.count, submits: v.count }), "The usage of all other keys together"),
+});
 export type Usage = Infer<typeof Usage>;
 
 export const readUsage = operation({

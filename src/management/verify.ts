@@ -5,7 +5,7 @@ import { verifyLedger } from "../ledger/verify.ts";
 import { verifyFeedback } from "../ledger/verify-feedback.ts";
 import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { checkChain, findTriggerFaults } from "./audit-chain.ts";
@@ -14,45 +14,42 @@ import { findRowFaults } from "./audit-rows.ts";
 import { operation, reportShare } from "./operation.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
-const Verification = named(
-  "Verification",
-  exactly({
-    balanced: v.isTrue,
-    total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
-    unbalanced: described(v.count, "How many of them are out of balance"),
-    ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
-    feedback: described(FeedbackCheck, "The feedback on the records"),
-    audit: described(
-      nullable(exactly({
-        entries: described(v.count, "How many entries the audit log has"),
-        isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
-        brokenAt: described(
-          nullable(v.positive),
-          "The first position whose entry is missing or does not fit those before it, or null",
-        ),
-        head: described(
-          v.text,
-          "The hash of the newest entry. A copy kept elsewhere proves that no entry up to that one has changed",
-        ),
-        triggers: described(
-          listOf(v.text),
-          "Triggers of the database that are missing, altered or not its own. Two keep entries from being changed",
-        ),
-        differences: described(v.count, "How many rows disagree with the log"),
-        rows: described(listOf(RowFault), "At most 100 rows that disagree with the log"),
-      })),
-      "The check of the audit log. Null if only one workspace is verified",
-    ),
-    damaged: described(
-      nullable(exactly({
-        total: v.count,
-        rows: described(listOf(DamagedText), "At most 100 of them"),
-      })),
-      "Stored text that is not valid UTF-8, as after a bad sector. Null if only one workspace is verified, or if the " +
-        "database is on a server",
-    ),
-  }),
-);
+const Verification = shape("Verification", {
+  balanced: v.isTrue,
+  total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
+  unbalanced: described(v.count, "How many of them are out of balance"),
+  ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
+  feedback: described(FeedbackCheck, "The feedback on the records"),
+  audit: described(
+    nullable(exactly({
+      entries: described(v.count, "How many entries the audit log has"),
+      isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
+      brokenAt: described(
+        nullable(v.positive),
+        "The first position whose entry is missing or does not fit those before it, or null",
+      ),
+      head: described(
+        v.text,
+        "The hash of the newest entry. A copy kept elsewhere proves that no entry up to that one has changed",
+      ),
+      triggers: described(
+        listOf(v.text),
+        "Triggers of the database that are missing, altered or not its own. Two keep entries from being changed",
+      ),
+      differences: described(v.count, "How many rows disagree with the log"),
+      rows: described(listOf(RowFault), "At most 100 rows that disagree with the log"),
+    })),
+    "The check of the audit log. Null if only one workspace is verified",
+  ),
+  damaged: described(
+    nullable(exactly({
+      total: v.count,
+      rows: described(listOf(DamagedText), "At most 100 of them"),
+    })),
+    "Stored text that is not valid UTF-8, as after a bad sector. Null if only one workspace is verified, or if the " +
+      "database is on a server",
+  ),
+});
 export type Verification = Infer<typeof Verification>;
 
 const maxLedgers = 1_000;

@@ -7,7 +7,7 @@ import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { textOrNull } from "../database/row.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -37,18 +37,18 @@ const stored = {
 };
 const StoredVersion = exactly(stored);
 const version = { ...stored, variables: described(listOf(v.text), "The names of the {{variables}} in its messages") };
-export const PromptVersion = named("PromptVersion", exactly(version));
+export const PromptVersion = shape("PromptVersion", version);
 export type PromptVersion = Infer<typeof PromptVersion>;
 
-const PromptDetails = named(
-  "PromptDetails",
-  exactly({ ...version, prompt: described(Prompt, "The prompt itself, as in lists") }),
-);
+const PromptDetails = shape("PromptDetails", {
+  ...version,
+  prompt: described(Prompt, "The prompt itself, as in lists"),
+});
 export type PromptDetails = Infer<typeof PromptDetails>;
 
 /** The response to a push. */
 export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push created the version") };
-const PushResult = named("PushResult", exactly(pushed));
+const PushResult = shape("PushResult", pushed);
 type PushResult = Infer<typeof PushResult>;
 
 /** Who made a version, as the audit log knows. */
@@ -59,10 +59,7 @@ export const authorship = {
 };
 
 const summary = { version: v.positive, title: v.text, note: stored.note };
-const VersionSummary = named(
-  "PromptVersionSummary",
-  exactly({ ...summary, ...authorship, createdAt: v.timestamp }),
-);
+const VersionSummary = shape("PromptVersionSummary", { ...summary, ...authorship, createdAt: v.timestamp });
 export type VersionSummary = Infer<typeof VersionSummary>;
 
 /** What an author writes. Messages may have more members, which are stored and served. */

@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, exactly, named, nullable, optional } from "../schema/struct.ts";
+import { described, nullable, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -11,25 +11,22 @@ import type { Store } from "./operation.ts";
 import { defaultStatuses, givenStatuses, statusNames, toStatuses } from "./statuses.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
-export const Workspace = named(
-  "Workspace",
-  exactly({
-    id: v.textAs<WorkspaceId>(),
-    name: v.text,
-    monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
-    upgradeUrl: described(v.webUrl, "The link that clients get when the quota is exhausted, or null"),
-    keepRecordsMs: described(
-      nullable(v.age),
-      "How long records are kept, in milliseconds, or null to keep them forever",
-    ),
-    keepCallsMs: described(
-      nullable(v.age),
-      "How long calls are kept with their records, in milliseconds, or null to keep them forever",
-    ),
-    statuses: statusNames,
-    createdAt: v.timestamp,
-  }),
-);
+export const Workspace = shape("Workspace", {
+  id: v.textAs<WorkspaceId>(),
+  name: v.text,
+  monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
+  upgradeUrl: described(v.webUrl, "The link that clients get when the quota is exhausted, or null"),
+  keepRecordsMs: described(
+    nullable(v.age),
+    "How long records are kept, in milliseconds, or null to keep them forever",
+  ),
+  keepCallsMs: described(
+    nullable(v.age),
+    "How long calls are kept with their records, in milliseconds, or null to keep them forever",
+  ),
+  statuses: statusNames,
+  createdAt: v.timestamp,
+});
 export type Workspace = Infer<typeof Workspace>;
 
 const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = Workspace.schema;

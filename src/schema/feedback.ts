@@ -12,6 +12,7 @@ import {
   predicate,
   refer,
   refined,
+  shape,
 } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import { clientName, count, deployId, isTrue, numeric, positive, share, text, timestamp } from "./values.ts";
@@ -106,7 +107,7 @@ export const opinion = {
 };
 
 /** The body of `PUT /v1/diagnosis/{id}/feedback/{name}`. */
-export const FeedbackRequest = named("FeedbackRequest", exactly(opinion));
+export const FeedbackRequest = shape("FeedbackRequest", opinion);
 export type FeedbackRequest = Infer<typeof FeedbackRequest>;
 
 /** What names a record: its id, or the idempotency key that it is sent under. */
@@ -140,41 +141,32 @@ export type FeedbackItem = Infer<typeof FeedbackItem> & { deployId?: DeploymentR
 export const maxFeedbackItems = 500;
 
 /** The body of `POST /v1/feedback`. */
-export const FeedbackBatch = named(
-  "FeedbackBatch",
-  exactly({
-    feedback: predicate<object[]>(
-      `an array of 1 to ${maxFeedbackItems} objects`,
-      (value) => Array.isArray(value) && value.length >= 1 && value.length <= maxFeedbackItems && value.every(isObject),
-      { type: "array", minItems: 1, maxItems: maxFeedbackItems, items: refer(FeedbackItem) },
-    ),
-  }),
-);
+export const FeedbackBatch = shape("FeedbackBatch", {
+  feedback: predicate<object[]>(
+    `an array of 1 to ${maxFeedbackItems} objects`,
+    (value) => Array.isArray(value) && value.length >= 1 && value.length <= maxFeedbackItems && value.every(isObject),
+    { type: "array", minItems: 1, maxItems: maxFeedbackItems, items: refer(FeedbackItem) },
+  ),
+});
 
 /** What became of a piece of feedback. */
-export const FeedbackAnswer = named(
-  "FeedbackAnswer",
-  exactly({
-    recordId: described(nullable(text), "The record, or null while the feedback waits for it"),
-    name: feedbackName,
-    author: text,
-    isChanged: described(isTrue, "Whether anything was written: the same again is not"),
-    givenAt: described(timestamp, "When it was given, in Unix milliseconds"),
-  }),
-);
+export const FeedbackAnswer = shape("FeedbackAnswer", {
+  recordId: described(nullable(text), "The record, or null while the feedback waits for it"),
+  name: feedbackName,
+  author: text,
+  isChanged: described(isTrue, "Whether anything was written: the same again is not"),
+  givenAt: described(timestamp, "When it was given, in Unix milliseconds"),
+});
 
-export const FeedbackResults = named(
-  "FeedbackResults",
-  exactly({
-    results: listOf(exactly({
-      status: described(positive, "The status that a single request would get"),
-      recordId: optional(described(nullable(text), "The record, or null while the feedback waits for it")),
-      isChanged: optional(described(isTrue, "Whether anything was written")),
-      error: optional(described(text, "Why it was refused, for people")),
-      code: optional(described(text, "Why it was refused, for programs")),
-    })),
-  }),
-);
+export const FeedbackResults = shape("FeedbackResults", {
+  results: listOf(exactly({
+    status: described(positive, "The status that a single request would get"),
+    recordId: optional(described(nullable(text), "The record, or null while the feedback waits for it")),
+    isChanged: optional(described(isTrue, "Whether anything was written")),
+    error: optional(described(text, "Why it was refused, for people")),
+    code: optional(described(text, "Why it was refused, for programs")),
+  })),
+});
 
 const given = {
   name: feedbackName,
@@ -186,81 +178,72 @@ const given = {
 };
 
 /** A piece of feedback on a record. */
-export const Feedback = named("Feedback", exactly(given));
+export const Feedback = shape("Feedback", given);
 export type Feedback = Infer<typeof Feedback>;
 
 /** What was replaced or withdrawn. */
-export const EarlierFeedback = named(
-  "EarlierFeedback",
-  exactly({ ...given, endedAt: described(timestamp, "When it was replaced or withdrawn, in Unix milliseconds") }),
-);
+export const EarlierFeedback = shape("EarlierFeedback", {
+  ...given,
+  endedAt: described(timestamp, "When it was replaced or withdrawn, in Unix milliseconds"),
+});
 export type EarlierFeedback = Infer<typeof EarlierFeedback>;
 
 /** What was said under a name. */
-export const FeedbackStats = named(
-  "FeedbackStats",
-  exactly({
-    name: feedbackName,
-    kind: described(oneOf(...feedbackKinds), "What the values are"),
-    pieces: described(count, "How many pieces of feedback there are: a record has one of each author"),
-    records: described(count, "How many records have any"),
-    mean: described(nullable(numeric), "Of numbers, their mean. Null for other kinds"),
-    share: described(nullable(share), "Of booleans, the share of true. Null for other kinds"),
-    low: described(
-      nullable(numeric),
-      "The lower end of the 95 % interval of the mean (Student) or of the share (Wilson). Null for labels, and for fewer " +
-        "than 30 numbers",
-    ),
-    high: described(nullable(numeric), "The upper end"),
-    labels: described(
-      listOf(exactly({
-        label: text,
-        pieces: count,
-        share,
-        low: described(share, "The lower end of its 95 % interval (Wilson)"),
-        high: described(share, "The upper end"),
-      })),
-      "Of labels, the ten most frequent. Approximate if there are more than 2000 different ones",
-    ),
-    otherLabels: described(count, "How many pieces have another label"),
-  }),
-);
+export const FeedbackStats = shape("FeedbackStats", {
+  name: feedbackName,
+  kind: described(oneOf(...feedbackKinds), "What the values are"),
+  pieces: described(count, "How many pieces of feedback there are: a record has one of each author"),
+  records: described(count, "How many records have any"),
+  mean: described(nullable(numeric), "Of numbers, their mean. Null for other kinds"),
+  share: described(nullable(share), "Of booleans, the share of true. Null for other kinds"),
+  low: described(
+    nullable(numeric),
+    "The lower end of the 95 % interval of the mean (Student) or of the share (Wilson). Null for labels, and for fewer " +
+      "than 30 numbers",
+  ),
+  high: described(nullable(numeric), "The upper end"),
+  labels: described(
+    listOf(exactly({
+      label: text,
+      pieces: count,
+      share,
+      low: described(share, "The lower end of its 95 % interval (Wilson)"),
+      high: described(share, "The upper end"),
+    })),
+    "Of labels, the ten most frequent. Approximate if there are more than 2000 different ones",
+  ),
+  otherLabels: described(count, "How many pieces have another label"),
+});
 export type FeedbackStats = Infer<typeof FeedbackStats>;
 
 /** Feedback that is not as it must be. */
-export const FeedbackFault = named(
-  "FeedbackFault",
-  exactly({
-    what: described(
-      oneOf(
-        ...["no_record", "no_workspace", "unknown_name", "other_kind", "history", "arrived"] as const,
-        ...["too_many_names", "too_many_authors"] as const,
-      ),
-      "`no_record`, `no_workspace`: it is about a record, or of a workspace, that is not there. `unknown_name`: its workspace " +
-        "has no such name. `other_kind`: its value is not of the kind of its name. `history`: its changes are not numbered " +
-        "without a gap. `arrived`: it waits for a record that has arrived. `too_many_names`, `too_many_authors`: a record has " +
-        "more than 50 names, or a name on it more than 20 authors",
+export const FeedbackFault = shape("FeedbackFault", {
+  what: described(
+    oneOf(
+      ...["no_record", "no_workspace", "unknown_name", "other_kind", "history", "arrived"] as const,
+      ...["too_many_names", "too_many_authors"] as const,
     ),
-    place: described(
-      text,
-      "The id of the record, `position` and its position in the log if that has no record's place, the SHA-256 of the " +
-        "idempotency key that it waits for, or the id of the workspace",
-    ),
-    name: nullable(text),
-    author: nullable(text),
-  }),
-);
+    "`no_record`, `no_workspace`: it is about a record, or of a workspace, that is not there. `unknown_name`: its workspace " +
+      "has no such name. `other_kind`: its value is not of the kind of its name. `history`: its changes are not numbered " +
+      "without a gap. `arrived`: it waits for a record that has arrived. `too_many_names`, `too_many_authors`: a record has " +
+      "more than 50 names, or a name on it more than 20 authors",
+  ),
+  place: described(
+    text,
+    "The id of the record, `position` and its position in the log if that has no record's place, the SHA-256 of the " +
+      "idempotency key that it waits for, or the id of the workspace",
+  ),
+  name: nullable(text),
+  author: nullable(text),
+});
 export type FeedbackFault = Infer<typeof FeedbackFault>;
 
 /** What a verification found of feedback. */
-export const FeedbackCheck = named(
-  "FeedbackCheck",
-  exactly({
-    pieces: described(count, "How many pieces of feedback are on records"),
-    earlier: described(count, "How many earlier ones were replaced or withdrawn"),
-    waiting: described(count, "How many wait for their records"),
-    faults: described(count, "How many are not as they must be"),
-    rows: described(listOf(FeedbackFault), "At most 100 of these"),
-  }),
-);
+export const FeedbackCheck = shape("FeedbackCheck", {
+  pieces: described(count, "How many pieces of feedback are on records"),
+  earlier: described(count, "How many earlier ones were replaced or withdrawn"),
+  waiting: described(count, "How many wait for their records"),
+  faults: described(count, "How many are not as they must be"),
+  rows: described(listOf(FeedbackFault), "At most 100 of these"),
+});
 export type FeedbackCheck = Infer<typeof FeedbackCheck>;

@@ -4,7 +4,7 @@ import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../comm
 import type { JsonText } from "../common/json-text.ts";
 import { Feedback, FeedbackStats } from "./feedback.ts";
 import { DiagnosisContent } from "./submit-schemas.ts";
-import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate } from "./struct.ts";
+import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate, shape } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";
 
@@ -13,20 +13,17 @@ export const operation = oneOf("read", "submit");
 export type Operation = Infer<typeof operation>;
 
 /** One accepted request: an entry of the call log. */
-export const Call = named(
-  "Call",
-  exactly({
-    id: v.textAs<CallId>(),
-    operation,
-    number: described(v.positive, "Its sequence number in its workspace and month, from 1"),
-    month: v.month,
-    keyId: v.textAs<KeyId>(),
-    deployId: v.textAs<DeploymentId>(),
-    promptVersion: v.positive,
-    rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did, and for reads")),
-    createdAt: v.timestamp,
-  }),
-);
+export const Call = shape("Call", {
+  id: v.textAs<CallId>(),
+  operation,
+  number: described(v.positive, "Its sequence number in its workspace and month, from 1"),
+  month: v.month,
+  keyId: v.textAs<KeyId>(),
+  deployId: v.textAs<DeploymentId>(),
+  promptVersion: v.positive,
+  rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did, and for reads")),
+  createdAt: v.timestamp,
+});
 export type Call = Infer<typeof Call>;
 
 const submittedMoment = nullable(v.timestamp);
@@ -75,13 +72,10 @@ export const Diagnosis = named(
 ) as Struct<unknown, unknown> as Struct<Diagnosis, unknown>;
 
 /** A row whose text is damaged. */
-export const DamagedText = named(
-  "DamagedText",
-  exactly({
-    table: described(v.text, "The table of the database"),
-    key: described(v.text, "The id of a record, or the primary key of another row"),
-  }),
-);
+export const DamagedText = shape("DamagedText", {
+  table: described(v.text, "The table of the database"),
+  key: described(v.text, "The id of a record, or the primary key of another row"),
+});
 export type DamagedText = Infer<typeof DamagedText>;
 
 /** A day's accepted requests. */
@@ -89,27 +83,21 @@ export const DayUsage = exactly({ day: described(v.text, "YYYY-MM-DD, UTC"), rea
 export type DayUsage = Infer<typeof DayUsage>;
 
 /** A month's accepted requests. */
-export const MonthUsage = named(
-  "MonthUsage",
-  exactly({ month: v.month, used: v.count, reads: v.count, submits: v.count }),
-);
+export const MonthUsage = shape("MonthUsage", { month: v.month, used: v.count, reads: v.count, submits: v.count });
 export type MonthUsage = Infer<typeof MonthUsage>;
 
 /** The recount of one workspace and month. */
-export const LedgerBalance = named(
-  "LedgerBalance",
-  exactly({
-    workspaceId: v.textAs<WorkspaceId>(),
-    month: described(v.text, "A month, UTC, or unknown for calls of no month, which is always out of balance"),
-    used: described(v.count, "The quota used, as the ledger counted it"),
-    calls: described(v.count, "Entries of the call log, including pruned ones"),
-    reads: described(v.count, "How many of the calls are reads"),
-    records: described(v.count, "Records, including deleted and pruned ones"),
-    deleted: described(v.count, "How many of the records were deleted"),
-    pruned: described(v.count, "How many of the calls were pruned, with their records"),
-    balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
-  }),
-);
+export const LedgerBalance = shape("LedgerBalance", {
+  workspaceId: v.textAs<WorkspaceId>(),
+  month: described(v.text, "A month, UTC, or unknown for calls of no month, which is always out of balance"),
+  used: described(v.count, "The quota used, as the ledger counted it"),
+  calls: described(v.count, "Entries of the call log, including pruned ones"),
+  reads: described(v.count, "How many of the calls are reads"),
+  records: described(v.count, "Records, including deleted and pruned ones"),
+  deleted: described(v.count, "How many of the records were deleted"),
+  pruned: described(v.count, "How many of the calls were pruned, with their records"),
+  balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
+});
 export type LedgerBalance = Infer<typeof LedgerBalance>;
 
 const measured = described(v.count, "How many records have these values");
@@ -193,11 +181,11 @@ export const recordStats = {
 };
 
 /** Statistics of records. */
-export const RecordStats = named("RecordStats", exactly(recordStats));
+export const RecordStats = shape("RecordStats", recordStats);
 export type RecordStats = Infer<typeof RecordStats>;
 
 /** Statistics of the records of one version of a deployment's prompt. */
-export const VersionStats = named("VersionStats", exactly({ version: v.positive, ...recordStats }));
+export const VersionStats = shape("VersionStats", { version: v.positive, ...recordStats });
 export type VersionStats = Infer<typeof VersionStats>;
 
 const figures = {
@@ -210,18 +198,19 @@ const figures = {
 };
 
 /** The most important numbers of some records. */
-export const Figures = named("Figures", exactly(figures));
+export const Figures = shape("Figures", figures);
 export type Figures = Infer<typeof Figures>;
 
 const at = described(v.timestamp, "When it begins, in Unix milliseconds");
 
 /** The figures of an hour, a day or a week. */
-export const FiguresPoint = named("FiguresPoint", exactly({ at, ...figures }));
+export const FiguresPoint = shape("FiguresPoint", { at, ...figures });
 export type FiguresPoint = Infer<typeof FiguresPoint>;
 
 /** The same with the versions of the records. */
-export const StatsPoint = named(
-  "StatsPoint",
-  exactly({ at, ...figures, versions: listOf(exactly({ version: v.positive, records: v.count })) }),
-);
+export const StatsPoint = shape("StatsPoint", {
+  at,
+  ...figures,
+  versions: listOf(exactly({ version: v.positive, records: v.count })),
+});
 export type StatsPoint = Infer<typeof StatsPoint>;

@@ -12,46 +12,41 @@ import {
   predicate,
   rawJson,
   schemaOf,
+  shape,
 } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import * as v from "./values.ts";
 
 /** The outcome of each record, in the order of the request. */
-export const DiagnosisResults = named(
-  "DiagnosisResults",
-  exactly({
-    results: listOf(exactly({
-      status: described(v.positive, "The status that a single submit would get: 201, or that of the error"),
-      id: optional(described(v.text, "The id of the record, if it is stored")),
-      error: optional(described(v.text, "Why it was refused, for people")),
-      code: optional(described(v.text, "Why it was refused, for programs")),
-    })),
-  }),
-);
+export const DiagnosisResults = shape("DiagnosisResults", {
+  results: listOf(exactly({
+    status: described(v.positive, "The status that a single submit would get: 201, or that of the error"),
+    id: optional(described(v.text, "The id of the record, if it is stored")),
+    error: optional(described(v.text, "Why it was refused, for people")),
+    code: optional(described(v.text, "Why it was refused, for programs")),
+  })),
+});
 
 /** Which version of each deployment is live. */
-export const Revisions = named(
-  "Revisions",
-  exactly({
-    deployments: predicate<Record<string, unknown>>("an object", isObject, {
-      type: "object",
-      description: "The deployments of the key's workspace by id, except archived ones",
-      additionalProperties: schemaOf(exactly({
-        reference: described(v.text, "The names of its prompt and its own, as `NAME@DEPLOYMENT`"),
-        revision: described(v.positive, "How often it has changed"),
-        version: described(v.positive, "The version of the prompt that is live"),
-        isActive: described(v.isTrue, "Whether it accepts requests"),
-        rollout: described(
-          nullable(exactly({
-            id: v.text,
-            percent: described(v.numeric, "The share of the keys that gets the candidate"),
-          })),
-          "The rollout in progress, or null",
-        ),
-      })),
-    }),
+export const Revisions = shape("Revisions", {
+  deployments: predicate<Record<string, unknown>>("an object", isObject, {
+    type: "object",
+    description: "The deployments of the key's workspace by id, except archived ones",
+    additionalProperties: schemaOf(exactly({
+      reference: described(v.text, "The names of its prompt and its own, as `NAME@DEPLOYMENT`"),
+      revision: described(v.positive, "How often it has changed"),
+      version: described(v.positive, "The version of the prompt that is live"),
+      isActive: described(v.isTrue, "Whether it accepts requests"),
+      rollout: described(
+        nullable(exactly({
+          id: v.text,
+          percent: described(v.numeric, "The share of the keys that gets the candidate"),
+        })),
+        "The rollout in progress, or null",
+      ),
+    })),
   }),
-);
+});
 
 const parts = listOf(v.anyObject);
 const MessageContent = predicate<string | Record<string, unknown>[]>(
@@ -81,14 +76,11 @@ export const LlmConfig = rawJson(
 );
 export type LlmConfig = Infer<typeof LlmConfig>;
 
-export const DiagnosisResponse = named(
-  "DiagnosisResponse",
-  exactly({
-    id: described(v.text, "The id of the record"),
-    status: predicate<"success">("success", (value) => value === "success", { const: "success" }),
-    message: v.text,
-  }),
-);
+export const DiagnosisResponse = shape("DiagnosisResponse", {
+  id: described(v.text, "The id of the record"),
+  status: predicate<"success">("success", (value) => value === "success", { const: "success" }),
+  message: v.text,
+});
 
 const served = {
   id: v.text,
@@ -106,20 +98,17 @@ const served = {
 };
 
 /** An active rollout, for a client that picks a version for each call. */
-export const ServedRollout = named(
-  "ServedRollout",
-  exactly({
-    id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
-    version: described(v.positive, "The candidate"),
-    percent: described(v.numeric, "The share of the keys that gets the candidate, in steps of 0.1 %"),
-    salt: described(
-      v.text,
-      "A key gets the candidate if the first 48 bits of SHA-256 over `DEPLOYMENT.SALT.KEY`, as an integer, are less than " +
-        "2^48 * percent / 100",
-    ),
-    prompt: described(exactly(served), "The candidate, with the members of the prompt"),
-  }),
-);
+export const ServedRollout = shape("ServedRollout", {
+  id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
+  version: described(v.positive, "The candidate"),
+  percent: described(v.numeric, "The share of the keys that gets the candidate, in steps of 0.1 %"),
+  salt: described(
+    v.text,
+    "A key gets the candidate if the first 48 bits of SHA-256 over `DEPLOYMENT.SALT.KEY`, as an integer, are less than " +
+      "2^48 * percent / 100",
+  ),
+  prompt: described(exactly(served), "The candidate, with the members of the prompt"),
+});
 
 /** What the service says of the version that it picked by a key. */
 const pickedRollout = exactly({
@@ -156,35 +145,29 @@ export const ServedPrompt = named(
 
 const error = described(v.text, "Why the request was refused, for people");
 
-export const ErrorResponse = named("ErrorResponse", exactly({ error }));
+export const ErrorResponse = shape("ErrorResponse", { error });
 
 /** What faces answer to a refused request. */
-export const CodedError = named(
-  "ManagementError",
-  exactly({ error, code: described(v.text, "Why, for programs, such as deployment_not_found") }),
-);
+export const CodedError = shape("ManagementError", {
+  error,
+  code: described(v.text, "Why, for programs, such as deployment_not_found"),
+});
 
 /** What is answered where a face may not have been reached. */
-export const MaybeCodedError = named(
-  "MaybeCodedError",
-  exactly({
-    error,
-    code: optional(described(v.text, "Why, for programs. Absent if the service is stopping or overloaded")),
-  }),
-);
+export const MaybeCodedError = shape("MaybeCodedError", {
+  error,
+  code: optional(described(v.text, "Why, for programs. Absent if the service is stopping or overloaded")),
+});
 
-export const RateLimitErrorResponse = named(
-  "RateLimitErrorResponse",
-  exactly({
-    error,
-    details: exactly({
-      limit: described(v.count, "The workspace's limit of accepted requests per month"),
-      used: described(v.count, "Requests accepted this month"),
-      resetTime: described(v.seconds, "When the next month begins, in Unix seconds"),
-      upgradeUrl: described(v.webUrl, "Where to get a higher limit, or null"),
-    }),
+export const RateLimitErrorResponse = shape("RateLimitErrorResponse", {
+  error,
+  details: exactly({
+    limit: described(v.count, "The workspace's limit of accepted requests per month"),
+    used: described(v.count, "Requests accepted this month"),
+    resetTime: described(v.seconds, "When the next month begins, in Unix seconds"),
+    upgradeUrl: described(v.webUrl, "Where to get a higher limit, or null"),
   }),
-);
+});
 
 /** A workspace's quota, and its use in a month. */
 export const quotaState = {
@@ -196,5 +179,5 @@ export const quotaState = {
   submits: described(v.count, "Records stored"),
   resetTime: described(v.seconds, "When the month ends, in Unix seconds"),
 };
-export const QuotaState = named("QuotaState", exactly(quotaState));
+export const QuotaState = shape("QuotaState", quotaState);
 export type QuotaState = Infer<typeof QuotaState>;

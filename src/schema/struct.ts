@@ -258,6 +258,9 @@ export function eitherOf<A, B>(one: Struct<A, unknown>, other: Struct<B, unknown
 /** Makes a struct's schema a shared one, with a name. */
 export const named = <T, S>(name: string, struct: Struct<T, S>): Struct<T, S> => extend(struct, { name });
 
+/** A shared schema of an object with these members and no others. */
+export const shape = <S extends Schema>(name: string, schema: S): Struct<Members<S>, S> => named(name, exactly(schema));
+
 /** Adds a description to a struct's schema. */
 export const described = <T, S>(struct: Struct<T, S>, description: string, more: JsonSchema = {}): Struct<T, S> =>
   extend(struct, { schema: { ...metaOf(struct).schema, description, ...more } });

@@ -1,6 +1,6 @@
 // What applications submit, as OpenAPI and the types of the client describe it. It is apart from the rules, so that the core does
 // not have it.
-import { described, exactly, named, object, refer, refined } from "./struct.ts";
+import { described, named, object, refer, refined, shape } from "./struct.ts";
 import type { Schema } from "./struct.ts";
 import * as submits from "./submits.ts";
 
@@ -60,7 +60,6 @@ export const DiagnosisItem = named(
 
 const { records } = submits.DiagnosisBatch.schema;
 
-export const DiagnosisBatch = named(
-  "DiagnosisBatch",
-  exactly({ records: refined(records, () => true, "", { minItems: 1, maxItems, items: refer(DiagnosisItem) }) }),
-);
+export const DiagnosisBatch = shape("DiagnosisBatch", {
+  records: refined(records, () => true, "", { minItems: 1, maxItems, items: refer(DiagnosisItem) }),
+});
