@@ -14,7 +14,7 @@ import {
 import { CodedError, MaybeCodedError } from "../schema/serving.ts";
 import { described, optional, refer } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
-import { answer, describeRefusals, json, parameter, securedBy } from "./openapi-components.ts";
+import { answer, describeRefusals, json, parameter, refusedAnywhere, securedBy } from "./openapi-components.ts";
 import type { Described, Part, RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
 
@@ -54,9 +54,8 @@ const refused = {
     as: [errors.tooMuchFeedback(), errors.tooMuchWaits()],
     headers: ["Retry-After"],
   },
-  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
+  ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(65_536)] },
-  internal: { when: "The service failed", as: [errors.internalError()] },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.overloaded()],
@@ -105,7 +104,7 @@ const methods: Described[] = [
     method: "delete",
     operationId: "withdrawFeedback",
     summary: "Withdraw feedback",
-    parameters: [...inPath, parameter("author", "query", optional(described(feedbackAuthor, "Whose feedback")))],
+    parameters: [...inPath, parameter("author", "query", optional(feedbackAuthor, "Whose feedback"))],
     responses: stored(FeedbackAnswer, "There is no such feedback any more", "not_found"),
   },
   {

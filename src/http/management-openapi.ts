@@ -8,7 +8,15 @@ import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
 import { exactly, isOptional, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
-import { answer, describeRefusals, json, parameter, parameterNamed, securedBy } from "./openapi-components.ts";
+import {
+  answer,
+  describeRefusals,
+  json,
+  parameter,
+  parameterNamed,
+  refusedAnywhere,
+  securedBy,
+} from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
 
@@ -39,7 +47,7 @@ const refused = {
     headers: ["Retry-After"],
   },
   not_found: { when: "The resource does not exist", as: [errors.notFound("Workspace", "ws_01m7")] },
-  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
+  ...refusedAnywhere,
   conflict: {
     when: "The current state does not allow it",
     as: [errors.promptNameTaken("support/assistant"), errors.ambiguousReference("prompt", "support/assistant")],
@@ -50,7 +58,6 @@ const refused = {
     as: [errors.outdated("Deployment", "dep_01m7")],
   },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
-  internal: { when: "The service failed", as: [errors.internalError()] },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [

@@ -83,10 +83,8 @@ const parameters = {
     "key",
     "query",
     optional(
-      described(
-        v.rolloutKey,
-        "What the service picks a version of a rollout in progress by, such as the id of a user",
-      ),
+      v.rolloutKey,
+      "What the service picks a version of a rollout in progress by, such as the id of a user",
     ),
   ),
   ...Object.fromEntries(
@@ -145,6 +143,11 @@ export const json = (schema: JsonSchema, examples?: Part): Part => ({
 /** A kind of refusal: when it occurs, examples of it, and its headers and body. */
 export type RefusedKind = { when: string; as: Refusal[]; headers?: HeaderName[]; struct?: object; more?: Part };
 
+export const refusedAnywhere = {
+  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
+  internal: { when: "The service failed", as: [errors.internalError()] },
+};
+
 const monthUsed = { limit: 10_000, used: 10_000, resetTime: 1_798_761_600, upgradeUrl: null };
 
 const refused = {
@@ -172,7 +175,7 @@ const refused = {
     when: "The deployment does not exist, is inactive or belongs to another workspace",
     as: [errors.deployNotFound()],
   },
-  timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
+  ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
   key_reused: { when: "The Idempotency-Key was used with another body or deployment", as: [errors.keyReused()] },
   quota_exhausted: {
@@ -182,7 +185,6 @@ const refused = {
     struct: RateLimitErrorResponse,
     more: { details: monthUsed },
   },
-  internal: { when: "The service failed", as: [errors.internalError()] },
   overloaded: { when: "Too many requests are waiting", as: [errors.overloaded()], headers: ["Retry-After"] },
   unavailable: {
     when: "The database is busy or unreachable, the service is stopping, or too many requests are in flight",

@@ -1,7 +1,8 @@
 // Describes the whole service in OpenAPI 3.1, from the schemas that check its requests. A face.
 import { DiagnosisResponse, DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
 import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submit-schemas.ts";
-import { refer } from "../schema/struct.ts";
+import { object, oneOf, optional, predicate, refer, schemaOf } from "../schema/struct.ts";
+import { text } from "../schema/values.ts";
 import { overloaded } from "../common/errors.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
@@ -14,33 +15,43 @@ import { addReads, createRouter, routeOf } from "./router.ts";
 import { checkBeside, checkOptions } from "./settings.ts";
 import type { NoOptions } from "./settings.ts";
 
-/** The HEAD method of a path, from its GET method. */
-const headOf = ({ responses, ...get }: Described, operationId: string): Described => {
-  const { content: _, ...ok } = responses[statusOf.ok] as Part;
+/** A GET, and the HEAD of its path, which has no body. */
+function readsOf(headId: string, { success, refused, ...get }: Read): Described[] {
+  const { content: _, ...ok } = success, refusals = refusalsOf(...refused);
+  const responses = { [statusOf.ok]: success, ...get.responses, ...refusals };
   const summary = `${get.summary}: status and headers only`;
-  return { ...get, method: "head", operationId, summary, responses: { ...responses, [statusOf.ok]: ok } };
+  return [
+    { ...get, method: "get", responses },
+    { ...get, method: "head", operationId: headId, summary, responses: { ...responses, [statusOf.ok]: ok } },
+  ];
+}
+
+/** A GET with its answer on success, and why it may be refused. */
+type Read = Part & {
+  path: string;
+  operationId: string;
+  summary: string;
+  success: Part;
+  responses?: Part;
+  refused: Parameters<typeof refusalsOf>;
 };
 
 const forApplications = { tags: ["Applications"], security: securedBy("apiKey") };
+const forAll = (tag: keyof typeof tags) => ({ tags: [tag], security: [] });
 
-const readPrompt: Described = {
+const promptPath = "/v1/prompts";
+const readPrompt = readsOf("probePrompt", {
   ...forApplications,
-  path: "/v1/prompts",
-  method: "get",
+  path: promptPath,
   operationId: "readPrompt",
   summary: "Read the active prompt of a deployment",
-  parameters: [
-    parameterNamed("deployId"),
-    parameterNamed("key"),
-    parameterNamed("If-None-Match"),
-    parameterNamed("Accept-Rollout"),
-  ],
+  parameters: (["deployId", "key", "If-None-Match", "Accept-Rollout"] as const).map(parameterNamed),
+  success: answer("The prompt", ["ETag", ...rateLimitHeaders], json(refer(ServedPrompt))),
   responses: {
-    [statusOf.ok]: answer("The prompt", ["ETag", ...rateLimitHeaders], json(refer(ServedPrompt))),
     [statusOf.not_modified]: answer("The client's copy is current", ["ETag", ...rateLimitHeaders]),
-    ...refusalsOf("invalid", "unauthorized", "forbidden", "not_found", "quota_exhausted", "internal", "overloaded"),
   },
-};
+  refused: ["invalid", "unauthorized", "forbidden", "not_found", "quota_exhausted", "internal", "overloaded"],
+});
 
 const record = {
   sessionId: "order-4711",
@@ -63,7 +74,7 @@ const submitDiagnosis: Described = {
   method: "post",
   operationId: "submitDiagnosis",
   summary: "Submit a record of what a model answered to a prompt",
-  parameters: [parameterNamed("deployId"), parameterNamed("Idempotency-Key")],
+  parameters: (["deployId", "Idempotency-Key"] as const).map(parameterNamed),
   requestBody: bodyOf(DiagnosisRequest, record),
   responses: {
     [statusOf.created]: answer("The record is stored", rateLimitHeaders, json(refer(DiagnosisResponse))),
@@ -89,118 +100,81 @@ const submitDiagnoses: Described = {
   },
 };
 
-const readRevisions: Described = {
+const readRevisions = readsOf("probeRevisions", {
   ...forApplications,
   path: "/v1/revisions",
-  method: "get",
   operationId: "readRevisions",
   summary: "Read which version of each deployment is live, at no cost, to read a prompt only when it has changed",
   parameters: [parameterNamed("If-None-Match")],
-  responses: {
-    [statusOf.ok]: answer("The deployments of the key's workspace", ["ETag"], json(refer(Revisions))),
-    [statusOf.not_modified]: answer("Nothing has changed", ["ETag"]),
-    ...refusalsOf("unauthorized", "forbidden", "internal", "overloaded"),
-  },
-};
+  success: answer("The deployments of the key's workspace", ["ETag"], json(refer(Revisions))),
+  responses: { [statusOf.not_modified]: answer("Nothing has changed", ["ETag"]) },
+  refused: ["unauthorized", "forbidden", "internal", "overloaded"],
+});
 
-const readQuota: Described = {
+const readQuota = readsOf("probeQuota", {
   ...forApplications,
   path: "/v1/usage",
-  method: "get",
   operationId: "readQuota",
   summary: "Read the quota of the key's workspace and its use this month, at no cost",
-  responses: {
-    [statusOf.ok]: answer("The quota", [], json(refer(QuotaState))),
-    ...refusalsOf("unauthorized", "internal", "overloaded"),
-  },
-};
+  success: answer("The quota", [], json(refer(QuotaState))),
+  refused: ["unauthorized", "internal", "overloaded"],
+});
 
-const status = { const: "ok" } as const;
-const fine = { type: "object", required: ["status"], properties: { status } } as const;
-const healthy = {
-  type: "object",
-  required: ["status", "version"],
-  properties: {
-    status,
-    version: { type: "string" },
-    commit: { type: "string", description: "The commit of the build, if it is known", pattern: "^[0-9a-f]{12}$" },
-  },
-} as const;
+const status = oneOf("ok");
+const commit = predicate("12 hexadecimal digits", () => true, { type: "string", pattern: "^[0-9a-f]{12}$" });
+const healthy = object({ status, version: text, commit: optional(commit, "The commit of the build, if it is known") });
 
-const rootMembers = ["name", "version", "description", "openapi"];
-const root = {
-  type: "object",
-  required: rootMembers,
-  properties: Object.fromEntries(rootMembers.map((name) => [name, { type: "string" }])),
-} as const;
-
-const readRoot: Described = {
-  tags: ["Description"],
-  security: [],
+const readRoot = readsOf("probeRoot", {
+  ...forAll("Description"),
   path: "/",
-  method: "get",
   operationId: "readRoot",
   summary: "Read the name and version of the service, and the link to its description",
-  responses: {
-    [statusOf.ok]: answer("JSON, or a page where `Accept` asks for HTML", [], {
-      ...json(root),
-      "text/html": { schema: { type: "string" } },
-    }),
-    ...refusalsOf("invalid"),
-  },
-};
+  success: answer("JSON, or a page where `Accept` asks for HTML", [], {
+    ...json(schemaOf(object({ name: text, version: text, description: text, openapi: text }))),
+    "text/html": { schema: { type: "string" } },
+  }),
+  refused: ["invalid"],
+});
 
 // Strangers may ask for the description and not read it, and each such response costs memory.
 const maxInFlight = 1_000; // requests, beyond which it is refused
 
-const describe: Described = {
-  tags: ["Description"],
-  security: [],
+const describe = readsOf("probeDescription", {
+  ...forAll("Description"),
   path: openApiPath,
-  method: "get",
   operationId: "describe",
   summary: "Read this description",
-  responses: {
-    [statusOf.ok]: answer("OpenAPI 3.1", [], json({ type: "object" })),
-    ...refusalsOf("invalid", "overloaded"),
-  },
-};
+  success: answer("OpenAPI 3.1", [], json({ type: "object" })),
+  refused: ["invalid", "overloaded"],
+});
 
-const checkHealth: Described = {
-  tags: ["Health"],
-  security: [],
+const checkHealth = readsOf("probeHealth", {
+  ...forAll("Health"),
   path: "/healthz",
-  method: "get",
   operationId: "checkHealth",
   summary: "Check that the process answers",
-  responses: {
-    [statusOf.ok]: answer("It answers, and says what it runs", [], json(healthy)),
-    ...refusalsOf("invalid"),
-  },
-};
+  success: answer("It answers, and says what it runs", [], json(schemaOf(healthy))),
+  refused: ["invalid"],
+});
 
-const checkReadiness: Described = {
-  ...checkHealth,
+const checkReadiness = readsOf("probeReadiness", {
+  ...forAll("Health"),
   path: "/readyz",
   operationId: "checkReadiness",
   summary: "Check that the service is ready for requests",
-  responses: {
-    [statusOf.ok]: answer("It is ready", [], json(fine)),
-    ...refusalsOf("invalid", "unavailable"),
-  },
-};
+  success: answer("It is ready", [], json(schemaOf(object({ status })))),
+  refused: ["invalid", "unavailable"],
+});
 
-const readMetrics: Described = {
-  ...checkHealth,
+const readMetrics = readsOf("probeMetrics", {
+  ...forAll("Health"),
   security: securedBy("adminToken"),
   path: "/metrics",
   operationId: "readMetrics",
   summary: "Read the metrics, in the text format of Prometheus",
-  responses: {
-    [statusOf.ok]: answer("The metrics", [], { "text/plain": { schema: { type: "string" } } }),
-    ...refusalsOf("invalid", "unauthorized"),
-  },
-};
+  success: answer("The metrics", [], { "text/plain": { schema: { type: "string" } } }),
+  refused: ["invalid", "unauthorized"],
+});
 
 /** Groups methods by path. */
 function pathsOf(all: Described[]): Part {
@@ -244,7 +218,7 @@ const face: OpenApiFace = {
       return routeOf(router);
     };
   },
-  describe: () => ({ tags: {}, methods: [describe, headOf(describe, "probeDescription")], structs: [], responses: {} }),
+  describe: () => ({ tags: {}, methods: describe, structs: [], responses: {} }),
 };
 
 /** Describes a service, with its faces. */
@@ -267,22 +241,11 @@ function describeService(faces: readonly Face[], hasMetrics: boolean) {
     servers: [{ url: ".", description: "The service that returned this description" }],
     tags: Object.entries(allTags).map(([name, description]) => ({ name, description })),
     paths: pathsOf([
-      readPrompt,
-      headOf(readPrompt, "probePrompt"),
-      { ...submitDiagnosis, path: readPrompt.path, operationId: "submitDiagnosisToPrompts" },
+      ...readPrompt,
+      { ...submitDiagnosis, path: promptPath, operationId: "submitDiagnosisToPrompts" },
       submitDiagnosis,
       submitDiagnoses,
-      readRevisions,
-      headOf(readRevisions, "probeRevisions"),
-      readQuota,
-      headOf(readQuota, "probeQuota"),
-      readRoot,
-      headOf(readRoot, "probeRoot"),
-      checkHealth,
-      headOf(checkHealth, "probeHealth"),
-      checkReadiness,
-      headOf(checkReadiness, "probeReadiness"),
-      ...(hasMetrics ? [readMetrics, headOf(readMetrics, "probeMetrics")] : []),
+      ...[readRevisions, readQuota, readRoot, checkHealth, checkReadiness, hasMetrics ? readMetrics : []].flat(),
       ...described.flatMap(({ methods }) => methods),
     ]),
     components: componentsWith(
