@@ -9,7 +9,6 @@ import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
 import { expiresAt, prefix, requireFuture, rotation, secretDates, secretsOf } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const apiKey = {
   id: v.textAs<KeyId>(),
@@ -73,22 +72,19 @@ export const createApiKey = operation({
   command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--feedback-only]",
   input: {
     workspaceId: v.workspaceId,
-    name: optional(described(v.label, "A name to tell keys apart")),
+    name: optional(v.label, "A name to tell keys apart"),
     expiresAt: optional(expiresAt),
     readOnly: optional(apiKey.readOnly),
     submitOnly: optional(apiKey.submitOnly),
     feedbackOnly: optional(apiKey.feedbackOnly),
     deployId: optional(
-      described(
-        v.deploymentReference,
-        "The only deployment that the key may access. Default: all deployments of the workspace",
-      ),
+      v.deploymentReference,
+      "The only deployment that the key may access. Default: all deployments of the workspace",
     ),
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
   async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
-    await requireWorkspace(management, workspaceId);
     const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
     if ([readOnly, submitOnly, feedbackOnly].filter((only) => only).length > 1) {
       throw invalid("A key can be only one of read-only, submit-only and feedback-only");
@@ -126,14 +122,10 @@ export const listApiKeys = operation({
   summary: "List a workspace's API keys without their secrets, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/keys",
-  role: "viewer",
   command: "key list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(ApiKey),
-  async run(management, { workspaceId, ...page }) {
-    await requireWorkspace(management, workspaceId);
-    return await table.list(management.database, { workspaceId }, page);
-  },
+  run: ({ database }, { workspaceId, ...page }) => table.list(database, { workspaceId }, page),
 });
 
 export const getApiKey = operation({
@@ -141,7 +133,6 @@ export const getApiKey = operation({
   summary: "Show an API key without its secret",
   method: "GET",
   path: "/keys/{id}",
-  role: "viewer",
   command: "key show ID",
   input: { id: v.keyId },
   output: ApiKey,

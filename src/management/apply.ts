@@ -18,13 +18,12 @@ import { archivePrompt, findPrompts, planArchiving, planRename, toPrompt } from 
 import type { Prompt } from "./prompts.ts";
 import { planPrompt, planVersion, promptContent, requireVersion } from "./versions.ts";
 import type { PromptInput } from "./versions.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const maxPrompts = 200, maxDeployments = 20; // of each prompt
 
 const Promotion = exactly({
   name: described(v.deploymentName, "The name of the deployment. It is created if the prompt has none of that name"),
-  version: optional(described(v.positive, "The version to make live. Default: the newest, with this release set")),
+  version: optional(v.positive, "The version to make live. Default: the newest, with this release set"),
   ifRevision: described(nullable(v.count), "The revision of the deployment that was seen, or null if there was none"),
 });
 export type Promotion = Infer<typeof Promotion>;
@@ -33,24 +32,20 @@ const { title, messages, ...others } = promptContent;
 /** What a release set does to a prompt. */
 const PromptChange = exactly({
   name: described(v.promptName, "The name of the prompt. It is created if there is none of that name"),
-  was: optional(described(v.promptName, "The name that it had before")),
+  was: optional(v.promptName, "The name that it had before"),
   ifLatest: described(nullable(v.positive), "The newest version that was seen, or null if there was no such prompt"),
   ...{ title: optional(title), messages: optional(messages), ...others },
-  note: optional(described(v.note, "The reason for the version. Default: that of the set")),
+  note: optional(v.note, "The reason for the version. Default: that of the set"),
   deploy: optional(
-    described(
-      refined(listOf(Promotion), ({ length }) => length <= maxDeployments, `at most ${maxDeployments} deployments`, {
-        maxItems: maxDeployments,
-      }),
-      "Where to make a version live",
-    ),
+    refined(listOf(Promotion), ({ length }) => length <= maxDeployments, `at most ${maxDeployments} deployments`, {
+      maxItems: maxDeployments,
+    }),
+    "Where to make a version live",
   ),
-  archive: optional(described(v.isTrue, "Whether to archive it with its deployments")),
+  archive: optional(v.isTrue, "Whether to archive it with its deployments"),
   ifDeployments: optional(
-    described(
-      listOf(exactly({ name: v.deploymentName, revision: v.positive })),
-      "With archive: its deployments that were seen. Default: whichever there are",
-    ),
+    listOf(exactly({ name: v.deploymentName, revision: v.positive })),
+    "With archive: its deployments that were seen. Default: whichever there are",
   ),
 });
 export type PromptChange = Infer<typeof PromptChange>;
@@ -97,7 +92,6 @@ export const applyPrompts = operation({
   output: Applied,
   refusals: ["conflict", "outdated"],
   async run(management, { workspaceId, prompts, note }): Promise<Applied> {
-    await requireWorkspace(management, workspaceId);
     // A version without a reason of its own has that of the set.
     const given = readItems(prompts.text).map((text) => ({ note, ...readObject(PromptChange, text) }));
     requireDifferent(given);

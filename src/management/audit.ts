@@ -46,12 +46,13 @@ const action = predicate<string>(
   { type: "string", pattern: actionPattern },
 );
 const filter = {
-  workspaceId: optional(described(v.workspaceId, "Only entries of this workspace, which may have been deleted")),
+  workspaceId: optional(v.workspaceId, "Only entries of this workspace, which may have been deleted"),
   action: optional(
-    described(action, "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment"),
+    action,
+    "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment",
   ),
-  target: optional(described(v.label, "Only changes of the thing with this id")),
-  actor: optional(described(v.label, "Only changes by the token or the user of this name")),
+  target: optional(v.label, "Only changes of the thing with this id"),
+  actor: optional(v.label, "Only changes by the token or the user of this name"),
   ...timeRange,
 };
 type Filter = Members<typeof filter>;
@@ -62,7 +63,6 @@ export const listAuditEntries = operation({
   summary: "List the audit log, newest entry first",
   method: "GET",
   path: "/audit",
-  role: "viewer",
   command: `audit list ${options} [--limit N] [--cursor CURSOR] [--all] [--page]`,
   input: { ...filter, ...v.page },
   output: pageOf(AuditEntry),
@@ -97,7 +97,6 @@ export const exportAuditEntries = operation({
   summary: "Export the audit log, newest entry first, as one JSON document per line",
   method: "GET",
   path: "/audit/export",
-  role: "viewer",
   command: `audit export ${options} [--out FILE] [--force]`,
   input: filter,
   output: ExportText,

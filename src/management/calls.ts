@@ -1,27 +1,25 @@
 // The call log has one entry for each accepted request. Only the ledger writes it.
 import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
-import { described, optional } from "../schema/struct.ts";
+import { optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf } from "./operation.ts";
 import { promptVersion, rollout, timeRange } from "./record-filter.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 export const listCalls = operation({
   id: "listCalls",
   summary: "List a workspace's calls, which are its accepted requests, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/calls",
-  role: "viewer",
   command: "call list [--operation read|submit] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
-    keyId: optional(described(v.keyId, "Only calls with this key")),
-    deployId: optional(described(v.deploymentReference, "Only calls of this deployment")),
+    keyId: optional(v.keyId, "Only calls with this key"),
+    deployId: optional(v.deploymentReference, "Only calls of this deployment"),
     promptVersion,
     rollout,
-    operation: optional(described(Call.schema.operation, "Only calls of this operation")),
+    operation: optional(Call.schema.operation, "Only calls of this operation"),
     ...timeRange,
     ...v.page,
   },
@@ -29,7 +27,6 @@ export const listCalls = operation({
   isLong: true,
   async run(management, { limit, cursor, ...filter }) {
     const { workspaceId } = filter;
-    await requireWorkspace(management, workspaceId);
     const page = { limit, cursor };
     return await listSealed(management, "calls", workspaceId, page, (page) => list(management.database, filter, page));
   },

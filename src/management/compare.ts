@@ -58,7 +58,7 @@ const Comparison = shape("Comparison", {
 export type Comparison = Infer<typeof Comparison>;
 type Side = Infer<typeof Side>;
 
-const version = (side: string) => optional(described(v.positive, `The version of ${side}. Default: all`));
+const version = (side: string) => optional(v.positive, `The version of ${side}. Default: all`);
 const { promptVersion: _, ...filter } = recordFilter;
 
 export const compareStats = operation({
@@ -67,7 +67,6 @@ export const compareStats = operation({
     "support/assistant@production, with :7 behind them for version 7",
   method: "GET",
   path: "/stats/compare",
-  role: "viewer",
   command: "stats compare A B",
   input: {
     a: described(v.deploymentReference, "The deployment to compare with"),

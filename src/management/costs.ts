@@ -63,7 +63,6 @@ export const readCosts = operation({
     "pruned are not counted",
   method: "GET",
   path: "/workspaces/{workspaceId}/costs/{month}",
-  role: "viewer",
   input: { workspaceId: v.workspaceId, month: v.month },
   output: MonthCosts,
   isLong: true,

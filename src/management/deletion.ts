@@ -64,7 +64,6 @@ export const listDeletedWorkspaces = operation({
   summary: "List deleted workspaces and what they used, newest first",
   method: "GET",
   path: "/deleted-workspaces",
-  role: "viewer",
   command: "workspace deleted",
   input: v.page,
   output: pageOf(DeletedWorkspace),

@@ -46,7 +46,7 @@ export const promoteDeployment = operation({
   command: "deploy promote REF [--version N] [--from DEPLOYMENT]",
   input: {
     ...change,
-    version: optional(described(v.positive, "The version to make live")),
+    version: optional(v.positive, "The version to make live"),
     from: optional(sourceDeployment),
   },
   output: DeploymentResult,
@@ -82,9 +82,7 @@ export const rollBackDeployment = operation({
   command: "deploy rollback REF [--to-version N]",
   input: {
     ...change,
-    version: optional(
-      described(v.positive, "A version that was live before. Default: the previous one"),
-    ),
+    version: optional(v.positive, "A version that was live before. Default: the previous one"),
   },
   output: DeploymentResult,
   async run(management, { version, ...input }) {
@@ -204,7 +202,6 @@ export const listDeploymentChanges = operation({
   summary: "List the changes of a deployment, newest first",
   method: "GET",
   path: "/deployments/{id}/history",
-  role: "viewer",
   command: "deploy history REF",
   input: { ...ofDeployment, ...v.numberedPage },
   output: pageOf(DeploymentChange),
@@ -219,7 +216,6 @@ export const readLiveVersion = operation({
   summary: "Show which version was live in a deployment at a time, and who had made it so",
   method: "GET",
   path: "/deployments/{id}/live",
-  role: "viewer",
   command: "deploy at REF --time TIME",
   input: { ...ofDeployment, time: described(v.timestamp, "The time, in Unix milliseconds") },
   output: LiveVersion,

@@ -16,7 +16,6 @@ import { ofDeployment } from "./references.ts";
 import { rolloutColumn, rolloutOfDeployment } from "./rollouts.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 export const deployment = {
   id: v.textAs<DeploymentId>(),
@@ -91,7 +90,7 @@ export const createDeployment = operation({
     workspaceId: v.workspaceId,
     name: described(v.deploymentName, "Its name"),
     promptId: v.promptReference,
-    version: optional(described(v.positive, "The version to make live. Default: the newest")),
+    version: optional(v.positive, "The version to make live. Default: the newest"),
     from: optional(sourceDeployment),
     ...changeInfo,
   },
@@ -100,7 +99,6 @@ export const createDeployment = operation({
   locate: ({ id }) => `/deployments/${id}`,
   async run(management, { workspaceId, name, promptId, version, from }) {
     if (version !== undefined && from !== undefined) throw invalid("Fields version and from exclude each other");
-    await requireWorkspace(management, workspaceId);
     const prompt = await requireOpenPrompt(management, promptId, workspaceId);
     const { version: currentVersion } = await requireVersion(
       management,
@@ -133,17 +131,15 @@ export const listDeployments = operation({
   summary: "List the deployments of a workspace, or of one prompt, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/deployments",
-  role: "viewer",
   command: "deploy list [--prompt REF]",
   input: {
     workspaceId: v.workspaceId,
-    promptId: optional(described(v.promptReference, "Only deployments of this prompt")),
+    promptId: optional(v.promptReference, "Only deployments of this prompt"),
     ...v.archivable,
     ...v.page,
   },
   output: pageOf(Deployment),
   async run(management, { workspaceId, promptId, archived, ...page }) {
-    await requireWorkspace(management, workspaceId);
     const filter = promptId === undefined ? { workspaceId } : { workspaceId, promptId };
     return await table.list(management.database, filter, page, v.isListed(archived));
   },
@@ -154,7 +150,6 @@ export const getDeployment = operation({
   summary: "Show a deployment. Send its ETag in If-Match to change it only if it is unchanged",
   method: "GET",
   path: "/deployments/{id}",
-  role: "viewer",
   command: "deploy show REF",
   input: ofDeployment,
   output: Deployment,

@@ -37,7 +37,6 @@ export const readFeedbackAgreement = operation({
   summary: "Show how far two authors agree under a name of feedback, on the records that both judged",
   method: "GET",
   path: "/workspaces/{workspaceId}/feedback-agreement",
-  role: "viewer",
   command: "feedback agreement NAME --authors A,B",
   input: {
     ...inWorkspace,

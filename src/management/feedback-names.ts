@@ -9,7 +9,6 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import type { Store } from "./operation.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const label = refined(
   v.label,
@@ -21,20 +20,18 @@ const maxLabels = 100;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
-  minimum: optional(described(feedbackNumber, "Of numbers, the least that is taken")),
-  maximum: optional(described(feedbackNumber, "Of numbers, the most that is taken")),
+  minimum: optional(feedbackNumber, "Of numbers, the least that is taken"),
+  maximum: optional(feedbackNumber, "Of numbers, the most that is taken"),
   labels: optional(
-    described(
-      refined(
-        listOf(label),
-        (labels) => labels.length >= 1 && labels.length <= maxLabels && new Set(labels).size === labels.length,
-        `an array of 1 to ${maxLabels} different labels`,
-        { minItems: 1, maxItems: maxLabels, uniqueItems: true },
-      ),
-      "The labels that are taken. Default: all",
+    refined(
+      listOf(label),
+      (labels) => labels.length >= 1 && labels.length <= maxLabels && new Set(labels).size === labels.length,
+      `an array of 1 to ${maxLabels} different labels`,
+      { minItems: 1, maxItems: maxLabels, uniqueItems: true },
     ),
+    "The labels that are taken. Default: all",
   ),
-  better: optional(described(oneOf("higher", "lower"), "Which values are better. Of booleans, true is the higher one")),
+  better: optional(oneOf("higher", "lower"), "Which values are better. Of booleans, true is the higher one"),
 };
 
 /** A name under which the records of a workspace have feedback. */
@@ -78,12 +75,10 @@ export const listFeedbackNames = operation({
   summary: "List the names under which records of a workspace have feedback",
   method: "GET",
   path: "/workspaces/{workspaceId}/feedback-names",
-  role: "viewer",
   command: "feedback names",
   input: { workspaceId: v.workspaceId },
   output: FeedbackNames,
   async run(management, { workspaceId }) {
-    await requireWorkspace(management, workspaceId);
     return { names: await readFeedbackNames(management, workspaceId) };
   },
 });
@@ -101,7 +96,6 @@ export const declareFeedback = operation({
   output: FeedbackNameRule,
   refusals: ["conflict"],
   async run(management, { workspaceId, name, kind, ...given }) {
-    await requireWorkspace(management, workspaceId);
     const { minimum = null, maximum = null, labels = null, better = null } = given;
     if (kind !== "number" && (minimum ?? maximum) !== null) throw invalid("Only numbers have a minimum and a maximum");
     if (kind !== "label" && labels !== null) throw invalid("Only labels have a list of labels");
@@ -133,7 +127,6 @@ export const undeclareFeedback = operation({
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name") },
   output: FeedbackNames,
   async run(management, { workspaceId, name }) {
-    await requireWorkspace(management, workspaceId);
     const names = await readFeedbackNames(management, workspaceId);
     const before = names.find((rule) => rule.name === name);
     if (!before?.isDeclared) return { names };

@@ -48,8 +48,8 @@ const owners = owned.flatMap(({ name, tables: [first] }) =>
 );
 
 /**
- * A bound caller may name only what its workspace owns. So what others own and what does not exist are refused alike, and a
- * token for all workspaces is out of reach. For other callers, the operation refuses what does not exist.
+ * A workspace that does not exist is refused here. A bound caller may name only what its workspace owns. So what others own and what does not exist are refused alike, and a
+ * token for all workspaces is out of reach. For other callers, the operation refuses anything else that does not exist.
  */
 const sql = `
   with named(ordinal, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),
@@ -63,6 +63,7 @@ const sql = `
       where n.noun = 'Record' and n.id = :recordId
   )
   select n.ordinal from named n left join owned o on o.ordinal = n.ordinal
-  where :bound is not null and o.workspace_id is not :bound
+  where n.noun = 'Workspace' and not :seesDeleted and not exists (select 1 from workspaces w where w.id = n.id)
+    or :bound is not null and o.workspace_id is not :bound
     or not :seesDeleted and o.workspace_id in (select id from deleted_workspaces where finished_at is null)
   order by n.ordinal limit 1`;

@@ -46,9 +46,7 @@ export const DeploymentChange = shape("DeploymentChange", {
     v.versionStateOrName,
     "The version, the name, the rollout, or whether it is active, protected or archived, after",
   ),
-  rollout: optional(
-    described(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
-  ),
+  rollout: optional(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
   source: described(oneOf(...sources), "How the change was made"),
   actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
   note: described(v.text, "The reason that was given. It may be empty"),

@@ -128,10 +128,16 @@ export type Operation<Input extends object, Output, Id extends string = string> 
 /** Any operation. */
 export type AnyOperation = Omit<Operation<object, unknown>, "output"> & { output: object };
 
+/** A GET changes nothing, so viewers may call it. Any other operation says who may. */
+type Guard = { method: "GET"; role?: "viewer" } | { method: Exclude<Method, "GET">; role: Role };
+
 /** Defines an operation. Its input has only the members of a schema. What `run` returns must fit `output`. */
 export const operation = <const Id extends string, S extends Schema, Output>(
-  { input, ...declared }: Omit<Operation<Members<S>, Output, Id>, "input"> & { input: S },
-): Operation<Members<S>, Output, Id> => ({ ...declared, input: exactly<Schema>(input) });
+  { input, role = "viewer", ...declared }:
+    & Omit<Operation<Members<S>, Output, Id>, "input" | "method" | "role">
+    & Guard
+    & { input: S },
+): Operation<Members<S>, Output, Id> => ({ ...declared, role, input: exactly<Schema>(input) });
 
 type Performed<Output> = Pick<
   Operation<never, Output>,
@@ -230,8 +236,8 @@ export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
 
 /** Input members of operations that change a deployment. The audit log stores them. */
 export const changeInfo = {
-  actor: optional(described(v.label, "Who makes the change, for the audit log")),
-  note: optional(described(v.note, "The reason for the change, for the audit log")),
+  actor: optional(v.label, "Who makes the change, for the audit log"),
+  note: optional(v.note, "The reason for the change, for the audit log"),
 };
 
 /** Formats a share, such as 0.5, for people. */

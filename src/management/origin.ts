@@ -5,14 +5,14 @@ import * as v from "./values.ts";
 
 export const Origin = shape("Origin", {
   commit: described(v.label, "The hash of the commit"),
-  author: optional(described(v.label, "Who wrote the commit")),
-  repository: optional(described(v.label, "The address of the repository")),
-  change: optional(described(v.label, "The pull request or merge request, as its address or number")),
+  author: optional(v.label, "Who wrote the commit"),
+  repository: optional(v.label, "The address of the repository"),
+  change: optional(v.label, "The pull request or merge request, as its address or number"),
 });
 export type Origin = Infer<typeof Origin>;
 
 /** The input member of operations that may come from a repository. */
-export const givenOrigin = optional(described(Origin, "The commit of a repository that this comes from"));
+export const givenOrigin = optional(Origin, "The commit of a repository that this comes from");
 
 /** What a response says of it. */
 export const knownOrigin = described(nullable(Origin), "The commit of a repository that this came from, or null");

@@ -41,11 +41,11 @@ const pattern = refined(v.name, (value) => [...value].length <= 100, "at most 10
 /** A price as a request has it. */
 const given = {
   model: described(pattern, "The name of a model, in which each * stands for any text. Case does not matter"),
-  provider: optional(described(pattern, "The name of a provider. Default: every provider", { default: "*" })),
+  provider: optional(pattern, "The name of a provider. Default: every provider", { default: "*" }),
   input: price.input,
   cachedInput: optional(price.cachedInput),
   output: price.output,
-  validFrom: optional(described(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning")),
+  validFrom: optional(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning"),
 };
 const GivenPrice = exactly(given);
 export type GivenPrice = Infer<typeof GivenPrice>;
@@ -138,7 +138,6 @@ export const listPrices = operation({
   summary: "List the prices of models, the last added first",
   method: "GET",
   path: "/prices",
-  role: "viewer",
   command: "price list",
   input: v.page,
   output: pageOf(Price),

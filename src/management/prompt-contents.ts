@@ -2,12 +2,11 @@
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer } from "../database/row.ts";
-import { described, oneOf, optional, shape } from "../schema/struct.ts";
+import { oneOf, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
 import { authorship, PromptVersion, toAuthorship, toVersion } from "./versions.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const PromptContents = shape("PromptContents", { ...PromptVersion.schema, ...authorship });
 export type PromptContents = Infer<typeof PromptContents>;
@@ -28,12 +27,9 @@ export const listPromptContents = operation({
   summary: "List the contents of a workspace's prompts, the oldest prompt and version first. A page may be short",
   method: "GET",
   path: "/workspaces/{workspaceId}/prompt-contents",
-  role: "viewer",
   input: {
     workspaceId: v.workspaceId,
-    versions: optional(
-      described(oneOf("newest", "live", "all"), "Which versions of each prompt", { default: "newest" }),
-    ),
+    versions: optional(oneOf("newest", "live", "all"), "Which versions of each prompt", { default: "newest" }),
     ...v.archivable,
     ...v.page,
   },
@@ -42,7 +38,6 @@ export const listPromptContents = operation({
     management,
     { workspaceId, versions = "newest", archived, limit = defaultPageSize, cursor = "" },
   ): Promise<Page<PromptContents>> {
-    await requireWorkspace(management, workspaceId);
     // The cursor is the id of a prompt and a version.
     const [, promptId = "", version = "0"] = /^(\w+)_(\d{1,15})$/.exec(cursor) ?? [];
     const rows = await management.database.read({

@@ -11,7 +11,6 @@ import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
 import { endRolloutsOf, rolloutColumn } from "./rollouts.ts";
 import { tableOf, updateOf } from "./table.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const prompt = {
   id: v.textAs<PromptId>(),
@@ -51,22 +50,18 @@ export const listPrompts = operation({
     "empty after a long search",
   method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
-  role: "viewer",
   command: "prompt list",
   input: {
     workspaceId: v.workspaceId,
     text: optional(
-      described(
-        v.needle,
-        "Only prompts with this text in the name, or in the title or a text of the messages of the newest version. Case does not matter",
-      ),
+      v.needle,
+      "Only prompts with this text in the name, or in the title or a text of the messages of the newest version. Case does not matter",
     ),
     ...v.archivable,
     ...v.page,
   },
   output: pageOf(Prompt),
-  async run({ database, ...management }, { workspaceId, text, archived: all, ...page }) {
-    await requireWorkspace({ database, ...management }, workspaceId);
+  async run({ database }, { workspaceId, text, archived: all, ...page }) {
     const listed = v.isListed(all);
     if (text === undefined) return await table.list(database, { workspaceId }, page, listed);
     return await searchPrompts(database, { workspaceId, text, select, listed, toItem: table.toItem }, page);

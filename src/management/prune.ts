@@ -5,7 +5,6 @@ import { described, optional, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const Pruned = shape("Pruned", {
   calls: v.count,
@@ -24,13 +23,12 @@ export const prune = operation({
   command: "prune --older-than AGE",
   input: {
     olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
-    workspaceId: optional(described(v.workspaceId, "Only this workspace. Default: all workspaces")),
+    workspaceId: optional(v.workspaceId, "Only this workspace. Default: all workspaces"),
   },
   output: Pruned,
   isLong: true,
   async run(management, { olderThanMs, workspaceId }) {
     const { database, clock, report } = management;
-    if (workspaceId !== undefined) await requireWorkspace(management, workspaceId);
     const before = clock() - olderThanMs;
     const change = { action: "log.pruned", id: workspaceId ?? null, workspaceId: workspaceId ?? null };
     await management.commit([{ ...change, after: { olderThan: before } }], []);

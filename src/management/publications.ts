@@ -33,7 +33,6 @@ import { findPrompts, requirePrompt, toPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
 import { newVersion, planPrompt, planVersion, pushed, requireVersion, toContent } from "./versions.ts";
 import type { PromptVersion } from "./versions.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const variableChanges = exactly({
   since: described(
@@ -53,17 +52,16 @@ export type Publication = Infer<typeof Publication>;
 
 const input = {
   workspaceId: v.workspaceId,
-  name: optional(described(v.promptName, "The name of the prompt. It is created if it does not exist")),
-  promptId: optional(described(v.promptReference, "Instead of `name`: the id or name of an existing prompt")),
+  name: optional(v.promptName, "The name of the prompt. It is created if it does not exist"),
+  promptId: optional(v.promptReference, "Instead of `name`: the id or name of an existing prompt"),
   deploy: optional(
-    described(
-      v.deploymentOrName,
-      "The deployment in which to make the version live: its id, its reference, or its name, which may be new",
-    ),
+    v.deploymentOrName,
+    "The deployment in which to make the version live: its id, its reference, or its name, which may be new",
   ),
-  force: optional(described(v.isTrue, "Whether to remove variables that are live")),
+  force: optional(v.isTrue, "Whether to remove variables that are live"),
   ifUnique: optional(
-    described(v.isTrue, "Whether to refuse a new prompt if another one of the workspace has its title or its content"),
+    v.isTrue,
+    "Whether to refuse a new prompt if another one of the workspace has its title or its content",
   ),
   ...newVersion,
   actor: changeInfo.actor,
@@ -89,7 +87,6 @@ export const publishPrompt = operation({
   async run(management, input): Promise<Publication> {
     const { workspaceId, deploy, ifRevision, force = false, ifUnique = false } = input;
     if (ifRevision !== undefined && deploy === undefined) throw noRevision();
-    await requireWorkspace(management, workspaceId);
     const { prompt, deployment } = await findTarget(management, input);
     if (prompt !== undefined && prompt.archivedAt !== null) throw archived("Prompt", prompt.name);
     if (deployment !== undefined && deployment.archivedAt !== null) throw archived("Deployment", deployment.reference);

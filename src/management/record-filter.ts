@@ -10,7 +10,7 @@ import type { FeedbackCondition, FeedbackKinds } from "../ledger/feedback-scan.t
 import { noCosting } from "../ledger/scan.ts";
 import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
 import { feedbackNamePattern, toKept } from "../schema/feedback.ts";
-import { described, optional, predicate, refined } from "../schema/struct.ts";
+import { optional, predicate, refined } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
@@ -24,16 +24,14 @@ import type { Workspace } from "./workspaces.ts";
 
 /** Input members of operations that read a part of the log. */
 export const timeRange = {
-  from: optional(described(v.timestamp, "Only from this time on, in Unix milliseconds")),
-  to: optional(described(v.timestamp, "Only before this time, in Unix milliseconds")),
+  from: optional(v.timestamp, "Only from this time on, in Unix milliseconds"),
+  to: optional(v.timestamp, "Only before this time, in Unix milliseconds"),
 };
 export const rollout = optional(
-  described(
-    v.rolloutReference,
-    "Only with a version that this rollout chose: its id, or NAME@DEPLOYMENT for the newest one",
-  ),
+  v.rolloutReference,
+  "Only with a version that this rollout chose: its id, or NAME@DEPLOYMENT for the newest one",
 );
-export const promptVersion = optional(described(v.positive, "Only with this version of the prompt"));
+export const promptVersion = optional(v.positive, "Only with this version of the prompt");
 
 const usdPattern = String.raw`^\d{1,12}(\.\d{1,20})?$`;
 const amount = predicate<string>(
@@ -75,38 +73,31 @@ const withoutFeedback = predicate<string>(
 
 /** Input members by which records are filtered. */
 export const recordFilter = {
-  sessionId: optional(described(v.text, "Only records of this session")),
-  status: optional(
-    described(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
-  ),
-  failures: optional(described(v.isTrue, "Only records whose status counts as a failure in the workspace")),
+  sessionId: optional(v.text, "Only records of this session"),
+  status: optional(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
+  failures: optional(v.isTrue, "Only records whose status counts as a failure in the workspace"),
   promptVersion,
   rollout,
   ...timeRange,
-  keyId: optional(described(v.keyId, "Only records that this API key submitted")),
-  model: optional(described(v.needle, "Only records of this model. Case does not matter")),
-  slowerThan: optional(described(v.period, "Only records with a latency above this, in milliseconds")),
-  moreTokensThan: optional(described(v.count, "Only records with more input and output tokens together")),
-  costlierThan: optional(described(amount, "Only records that cost more than this, in USD")),
+  keyId: optional(v.keyId, "Only records that this API key submitted"),
+  model: optional(v.needle, "Only records of this model. Case does not matter"),
+  slowerThan: optional(v.period, "Only records with a latency above this, in milliseconds"),
+  moreTokensThan: optional(v.count, "Only records with more input and output tokens together"),
+  costlierThan: optional(amount, "Only records that cost more than this, in USD"),
   where: optional(
-    described(
-      where,
-      "Only records with this value at this path of additional_properties, as in usage.tier=flex. Of several, one per " +
-        "line, all must hold",
-    ),
+    where,
+    "Only records with this value at this path of additional_properties, as in usage.tier=flex. Of several, one per " +
+      "line, all must hold",
   ),
-  text: optional(
-    described(v.needle, "Only records with this text in the input or the output. Case does not matter"),
-  ),
+  text: optional(v.needle, "Only records with this text in the input or the output. Case does not matter"),
   feedback: optional(
-    described(
-      feedback,
-      "Only records with such feedback, as in thumb=false or correctness<0.5, of any author. Of several, one per line, " +
-        "all must hold",
-    ),
+    feedback,
+    "Only records with such feedback, as in thumb=false or correctness<0.5, of any author. Of several, one per line, " +
+      "all must hold",
   ),
   withoutFeedback: optional(
-    described(withoutFeedback, "Only records without feedback under this name, or * for records without any feedback"),
+    withoutFeedback,
+    "Only records without feedback under this name, or * for records without any feedback",
   ),
 };
 
@@ -116,7 +107,7 @@ export type Scope = { workspace: Workspace; deployments: Deployment[] };
 /** Input members of operations on the records of a workspace. */
 export const inWorkspace = {
   workspaceId: v.workspaceId,
-  deployId: optional(described(v.deploymentReference, "Only records of this deployment")),
+  deployId: optional(v.deploymentReference, "Only records of this deployment"),
 };
 
 export async function scopeOfDeployment(

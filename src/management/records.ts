@@ -29,10 +29,8 @@ import { withDeployment } from "./references.ts";
 export const Deletion = shape("Deletion", { deleted: described(v.count, "How many records were deleted") });
 export type Deletion = Infer<typeof Deletion>;
 
-const order = optional(
-  described(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" }),
-);
-const after = optional(described(v.recordId, "Only what follows this record of the workspace in the order"));
+const order = optional(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" });
+const after = optional(v.recordId, "Only what follows this record of the workspace in the order");
 const listInput = { ...recordFilter, order, after, ...v.page };
 const listOptions = "[--order newest|oldest] [--after ID] [--limit N] [--cursor CURSOR] [--all] [--page]";
 
@@ -41,7 +39,6 @@ export const listWorkspaceDiagnoses = operation({
   summary: "List the records of a workspace in order of time. A page may be short or empty after a long search",
   method: "GET",
   path: "/workspaces/{workspaceId}/diagnoses",
-  role: "viewer",
   command: `record list ${listOptions}`,
   input: { ...inWorkspace, ...listInput },
   output: pageOf(Diagnosis),
@@ -57,7 +54,6 @@ export const listDiagnoses = operation({
   summary: "List a deployment's records in order of time. A page may be short or empty after a long search",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses",
-  role: "viewer",
   command: `record list --deploy REF ${listOptions}`,
   input: { ...withDeployment, ...listInput },
   output: pageOf(Diagnosis),
@@ -110,12 +106,10 @@ const exportInput = {
   ...recordFilter,
   order,
   format: optional(
-    described(
-      oneOf(...exportFormats),
-      "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
-        "each name of feedback, or test cases of promptfoo, one per line, with input, output and feedback",
-      { default: "ndjson" },
-    ),
+    oneOf(...exportFormats),
+    "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
+      "each name of feedback, or test cases of promptfoo, one per line, with input, output and feedback",
+    { default: "ndjson" },
   ),
 };
 const exportOptions = "[--order newest|oldest] [--format ndjson|csv|promptfoo] [--out FILE] [--force]";
@@ -125,7 +119,6 @@ export const exportWorkspaceDiagnoses = operation({
   summary: "Export the records of a workspace in order of time, as JSON lines, CSV or test cases",
   method: "GET",
   path: "/workspaces/{workspaceId}/diagnoses/export",
-  role: "viewer",
   command: `record export ${exportOptions}`,
   input: { ...inWorkspace, ...exportInput },
   output: ExportText,
@@ -139,7 +132,6 @@ export const exportDiagnoses = operation({
   summary: "Export a deployment's records in order of time, as JSON lines, CSV or test cases",
   method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
-  role: "viewer",
   command: `record export --deploy REF ${exportOptions}`,
   input: { ...withDeployment, ...exportInput },
   output: ExportText,
@@ -166,7 +158,6 @@ export const getDiagnosis = operation({
   summary: "Show a record. The command shows messages in its input and output as a conversation",
   method: "GET",
   path: "/diagnoses/{id}",
-  role: "viewer",
   command: "record show ID",
   input: { id: v.recordId },
   output: Diagnosis,

@@ -29,7 +29,7 @@ export const renderPrompt = operation({
   role: "viewer",
   input: {
     ...ofPrompt,
-    version: optional(described(v.positive, "Default: the newest version")),
+    version: optional(v.positive, "Default: the newest version"),
     values: described(v.texts, "A text for each variable, by name"),
   },
   output: RenderedPrompt,
@@ -46,12 +46,11 @@ export const diffVersions = operation({
   summary: "Show the differences between two versions as a unified diff. The second version defaults to the newest",
   method: "GET",
   path: "/prompts/{id}/diff",
-  role: "viewer",
   command: "prompt diff REF --from N [--to N]",
   input: {
     ...ofPrompt,
     from: described(v.positive, "The first version"),
-    to: optional(described(v.positive, "The second version. Default: the newest")),
+    to: optional(v.positive, "The second version. Default: the newest"),
   },
   output: PromptDiff,
   async run(management, { id, from, to }) {

@@ -50,7 +50,7 @@ const toRecord = (row: Row): ReviewRecord => ({
   finishedAt: integerOrNull(row, "finished_at"),
 });
 
-const actor = optional(described(v.label, "Who reviews. Default: the name of the token"));
+const actor = optional(v.label, "Who reviews. Default: the name of the token");
 
 /** A reviewer as rows have them. Two tokens of one name are two reviewers. */
 const reviewerOf = ({ caller }: Management, actor: string | undefined) => ({
@@ -94,7 +94,6 @@ export const showReviewRecord = operation({
   summary: "Show what became of a record in a review, and who has it",
   method: "GET",
   path: "/reviews/{id}/records/{recordId}",
-  role: "viewer",
   input: { id: v.reviewId, recordId: v.recordId },
   output: ReviewRecord,
   refusals: ["gone"],

@@ -18,7 +18,6 @@ import type { Store } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
 import { readReview, requireReview, Review, ReviewWithReviewers, toReview, withProgress } from "./review-progress.ts";
 import { insertInto } from "./table.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const maxRecords = 10_000; // of a review
 const defaultRecords = 100;
@@ -56,11 +55,11 @@ export const createReview = operation({
     ...inWorkspace,
     ...recordFilter,
     title: described(v.name, "What people call it"),
-    withoutOwn: optional(described(v.isTrue, "Whether to leave out records with feedback of its author")),
-    records: optional(described(count, "How many records it has at most")),
-    order: optional(described(oneOf("newest", "random"), "Which records come first", { default: "newest" })),
-    seed: optional(described(seed, "What a random order follows from. Default: a new one each time")),
-    names: optional(described(names, "Under which names to give feedback. Default: reviewers decide that")),
+    withoutOwn: optional(v.isTrue, "Whether to leave out records with feedback of its author"),
+    records: optional(count, "How many records it has at most"),
+    order: optional(oneOf("newest", "random"), "Which records come first", { default: "newest" }),
+    seed: optional(seed, "What a random order follows from. Default: a new one each time"),
+    names: optional(names, "Under which names to give feedback. Default: reviewers decide that"),
     ...changeInfo,
   },
   output: Review,
@@ -143,13 +142,11 @@ export const listReviews = operation({
   summary: "List the reviews of a workspace with their progress, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/reviews",
-  role: "viewer",
   command: "review list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(Review),
   async run(management, { workspaceId, ...request }) {
     const { database, clock } = management;
-    await requireWorkspace(management, workspaceId);
     const sql = withProgress(`select * from reviews
       where workspace_id = :workspaceId and id < coalesce(:cursor, '~') order by id desc limit :rows`);
     const toStatement = (page: object) => ({ sql, args: { workspaceId, now: clock(), ...page } });
@@ -162,7 +159,6 @@ export const showReview = operation({
   summary: "Show a review: its progress, and who has done how much",
   method: "GET",
   path: "/reviews/{id}",
-  role: "viewer",
   command: "review show ID",
   input: { id: v.reviewId },
   output: ReviewWithReviewers,

@@ -36,12 +36,8 @@ export function requireFuture(expiresAt: number | null, now: number): void {
 
 /** Input members of a rotation, besides the id. */
 export const rotation = {
-  overlapMs: optional(
-    described(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
-  ),
-  expiresAt: optional(
-    described(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
-  ),
+  overlapMs: optional(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
+  expiresAt: optional(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
 };
 
 /** A kind of holder, API keys or tokens: its words, how its secrets are made, its tables, and the reader of its rows. */

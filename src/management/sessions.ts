@@ -46,16 +46,13 @@ export const listSessions = operation({
     "be short or empty after a long search",
   method: "GET",
   path: "/workspaces/{workspaceId}/sessions",
-  role: "viewer",
   command: "session list [--session-contains TEXT] " +
     "[--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     ...inWorkspace,
     ...recordFilter,
-    sessionId: optional(described(v.text, "Only this session, however old it is")),
-    sessionContains: optional(
-      described(v.needle, "Only sessions with this text in their id. Case does not matter"),
-    ),
+    sessionId: optional(v.text, "Only this session, however old it is"),
+    sessionContains: optional(v.needle, "Only sessions with this text in their id. Case does not matter"),
     ...v.page,
   },
   output: pageOf(Session),
@@ -123,7 +120,6 @@ export const showSession = operation({
   summary: "Show the records of a session across the deployments of a workspace, oldest first, as a tree",
   method: "GET",
   path: "/workspaces/{workspaceId}/session-records",
-  role: "viewer",
   command: "session show SESSION [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { workspaceId: v.workspaceId, sessionId, ...v.page },
   output: pageOf(SessionRecord),

@@ -13,7 +13,7 @@ import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toCount
 import { withDeployment } from "./references.ts";
 import type { StatusName } from "./statuses.ts";
 
-const interval = optional(described(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday"));
+const interval = optional(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday");
 const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
 const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
@@ -36,7 +36,6 @@ export const readStats = operation({
     "Show statistics of a deployment's records by version and over time: failures, statuses, latency, tokens and cost",
   method: "GET",
   path: "/deployments/{deployId}/stats",
-  role: "viewer",
   command: "stats --deploy REF [--interval hour|day|week]",
   input: { ...withDeployment, interval, ...recordFilter },
   output: Stats,
@@ -103,14 +102,11 @@ export const readWorkspaceStats = operation({
   summary: "Show statistics of the records of a workspace, over all, by deployment and over time",
   method: "GET",
   path: "/workspaces/{workspaceId}/stats",
-  role: "viewer",
   command: "stats [--interval hour|day|week]",
   input: {
     ...inWorkspace,
     interval,
-    splitAt: optional(
-      described(v.timestamp, "A time that divides the records in two, to compare them, in Unix milliseconds"),
-    ),
+    splitAt: optional(v.timestamp, "A time that divides the records in two, to compare them, in Unix milliseconds"),
     ...recordFilter,
   },
   output: WorkspaceStats,

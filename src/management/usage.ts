@@ -11,7 +11,6 @@ import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, reportShare } from "./operation.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const NamedKeyUsage = exactly({
   keyId: described(nullable(v.text), "Null for calls that were pruned before they were counted by key"),
@@ -42,7 +41,6 @@ export const readUsage = operation({
   summary: "Show a workspace's usage in a month, by day, and by key and deployment",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage/{month}",
-  role: "viewer",
   command: "usage [--month YYYY-MM]",
   input: { workspaceId: v.workspaceId, month: v.month },
   output: Usage,
@@ -99,14 +97,10 @@ export const listMonths = operation({
   summary: "List a workspace's usage by month, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/usage",
-  role: "viewer",
   command: "usage months",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(MonthUsage),
-  async run(management, { workspaceId, ...page }) {
-    await requireWorkspace(management, workspaceId);
-    return await list(management.database, workspaceId, page);
-  },
+  run: ({ database }, { workspaceId, ...page }) => list(database, workspaceId, page),
 });
 
 export const usageOperations = [listMonths, readUsage];

@@ -1,7 +1,7 @@
 // The rules of single values in management, in addition to those of the data plane.
 import type { DeploymentId, PromptId } from "../common/ids.ts";
 import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
-import { described, isObject, nullable, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
+import { isObject, nullable, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
 import { nouns } from "./nouns.ts";
 import type { IdOf, NounWithId } from "./nouns.ts";
 
@@ -144,7 +144,7 @@ export const deploymentOfPrompt = reference<string>("a name, an id or a referenc
 
 /** The input member of a list that may include archived items, and the condition of its query. */
 export const archivable = {
-  archived: optional(described(isTrue, "Whether to include archived items", { default: false })),
+  archived: optional(isTrue, "Whether to include archived items", { default: false }),
 };
 export const isListed = (archived = false): string => archived ? "true" : "archived_at is null";
 

@@ -21,7 +21,6 @@ import type { ContentTexts, PromptContent } from "./prompt-text.ts";
 import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
 import { insertInto, readerOf } from "./table.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 const stored = {
   id: described(v.textAs<PromptId>(), "The id of the prompt"),
@@ -70,7 +69,7 @@ export const promptContent = {
   llmConfig: optional(LlmConfig),
   declarations: optional(Declarations),
 };
-export const newVersion = { ...promptContent, note: optional(described(v.note, "The reason for the version")) };
+export const newVersion = { ...promptContent, note: optional(v.note, "The reason for the version") };
 const promptInput = exactly(newVersion);
 export type PromptInput = Infer<typeof promptInput>;
 
@@ -147,7 +146,8 @@ export const createPrompt = operation({
   input: {
     workspaceId: v.workspaceId,
     name: optional(
-      described(v.promptName, "A name that no other prompt of the workspace has. Default: a name made from the title"),
+      v.promptName,
+      "A name that no other prompt of the workspace has. Default: a name made from the title",
     ),
     ...newVersion,
   },
@@ -155,7 +155,6 @@ export const createPrompt = operation({
   locate: ({ id }) => `/prompts/${id}`,
   refusals: ["conflict"],
   async run(management, { workspaceId, ...input }) {
-    await requireWorkspace(management, workspaceId);
     const { added, ...push } = await planPrompt(management, workspaceId, input);
     await management.commit([added], push.statements);
     return push.pushed;
@@ -189,7 +188,7 @@ export const pushPrompt = operation({
   input: {
     ...ofPrompt,
     ...newVersion,
-    ifLatest: optional(described(v.positive, "Push only if this is still the newest version")),
+    ifLatest: optional(v.positive, "Push only if this is still the newest version"),
   },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
@@ -221,7 +220,6 @@ export const listPromptVersions = operation({
   summary: "List a prompt's versions, newest first",
   method: "GET",
   path: "/prompts/{id}/versions",
-  role: "viewer",
   command: "prompt versions REF",
   input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
@@ -245,7 +243,6 @@ export const getPrompt = operation({
   summary: "Show a prompt and its newest version",
   method: "GET",
   path: "/prompts/{id}",
-  role: "viewer",
   input: { ...ofPrompt },
   output: PromptDetails,
   async run(management, { id }) {
@@ -259,7 +256,6 @@ export const getPromptVersion = operation({
   summary: "Show a version of a prompt",
   method: "GET",
   path: "/prompts/{id}/versions/{version}",
-  role: "viewer",
   input: { ...ofPrompt, version: described(v.positive, "The number of the version") },
   output: PromptVersion,
   run: (management, { id, version }) => requireVersion(management, id, version),

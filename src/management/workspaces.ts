@@ -48,18 +48,14 @@ export const createWorkspace = operation({
     "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     name: described(v.name, "Its name"),
-    monthlyLimit: optional(
-      described(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
-    ),
+    monthlyLimit: optional(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
     statuses: optional(
-      described(
-        givenStatuses,
-        "What the statuses of its records mean. Default: 0 is failed, which counts as a failure, and 1 is ok",
-        { default: defaultStatuses },
-      ),
+      givenStatuses,
+      "What the statuses of its records mean. Default: 0 is failed, which counts as a failure, and 1 is ok",
+      { default: defaultStatuses },
     ),
   },
   output: Workspace,
@@ -84,7 +80,6 @@ export const listWorkspaces = operation({
   summary: "List the workspaces that the caller may see, newest first",
   method: "GET",
   path: "/workspaces",
-  role: "viewer",
   command: "workspace list",
   input: v.page,
   output: pageOf(Workspace),
@@ -98,7 +93,6 @@ export const getWorkspace = operation({
   summary: "Show a workspace",
   method: "GET",
   path: "/workspaces/{id}",
-  role: "viewer",
   command: "workspace show WORKSPACE",
   input: { id: v.workspaceId },
   output: Workspace,
@@ -115,7 +109,7 @@ export const updateWorkspace = operation({
     "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     id: v.workspaceId,
-    name: optional(described(v.name, "The new name")),
+    name: optional(v.name, "The new name"),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),

@@ -19,7 +19,7 @@ const findDeployments = tool({
     "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it.",
   role: "viewer",
   input: {
-    prompt: optional(described(v.promptReference, "Only deployments of this prompt, by its name or id")),
+    prompt: optional(v.promptReference, "Only deployments of this prompt, by its name or id"),
     ...inWorkspace,
     ...page,
   },
@@ -65,7 +65,7 @@ const rollback = tool({
   change: "replaces",
   input: {
     ...change,
-    version: optional(described(v.positive, "A version that was live before. Default: the previous one")),
+    version: optional(v.positive, "A version that was live before. Default: the previous one"),
   },
   output: rollBackDeployment.output,
   run: async ({ call }, { deployment: id, revision: ifRevision, ...input }) =>

@@ -20,7 +20,7 @@ const findPrompts = tool({
     "With text, only those that have it in their name, title or messages.",
   role: "viewer",
   input: {
-    text: optional(described(v.needle, "Only prompts with this text in the name, the title or the messages")),
+    text: optional(v.needle, "Only prompts with this text in the name, the title or the messages"),
     ...inWorkspace,
     ...page,
   },
@@ -37,7 +37,7 @@ const getPrompt = tool({
     "Returns one version of a prompt, by default the newest: its messages, model settings and variables. Read it " +
     "before you edit a prompt, and give its version to publish_version as baseVersion.",
   role: "viewer",
-  input: { prompt, version: optional(described(v.positive, "Default: the newest version")), ...inWorkspace },
+  input: { prompt, version: optional(v.positive, "Default: the newest version"), ...inWorkspace },
   output: exactly({ ...PromptVersion.schema, latestVersion: described(v.positive, "The newest version") }),
   async run({ call }, { prompt, version, workspaceId }) {
     const { prompt: { id, latestVersion }, ...newest } = await call(showPrompt, { id: prompt, workspaceId });
@@ -54,7 +54,7 @@ const diffVersions = tool({
   input: {
     prompt,
     from: described(v.positive, "The first version"),
-    to: optional(described(v.positive, "The second version. Default: the newest")),
+    to: optional(v.positive, "The second version. Default: the newest"),
     ...inWorkspace,
   },
   output: showDifferences.output,
@@ -87,11 +87,11 @@ const publishVersion = tool({
   change: "adds",
   input: {
     prompt,
-    baseVersion: optional(described(v.positive, "The newest version, as you read it. Without it a prompt is created")),
-    edits: optional(described(edits, "Replacements in the texts of the messages, in order, in place of messages")),
+    baseVersion: optional(v.positive, "The newest version, as you read it. Without it a prompt is created"),
+    edits: optional(edits, "Replacements in the texts of the messages, in order, in place of messages"),
     messages: optional(messages),
-    title: optional(described(v.name, "A title for people. Needed for a new prompt")),
-    description: optional(described(v.plainText, "What the prompt is for")),
+    title: optional(v.name, "A title for people. Needed for a new prompt"),
+    description: optional(v.plainText, "What the prompt is for"),
     llmConfig,
     declarations,
     note: newVersion.note,

@@ -47,9 +47,9 @@ const compare = tool({
   isForeign: true,
   input: {
     a: described(deployment, "The deployment to compare with, such as support/assistant@production"),
-    aVersion: optional(described(v.positive, "The version of a. Default: all")),
+    aVersion: optional(v.positive, "The version of a. Default: all"),
     b: described(deployment, "The deployment that is compared"),
-    bVersion: optional(described(v.positive, "The version of b. Default: all")),
+    bVersion: optional(v.positive, "The version of b. Default: all"),
     from,
     to,
     ...inWorkspace,
@@ -134,7 +134,7 @@ const getRecord = tool({
   isForeign: true,
   input: {
     record: described(v.recordId, "The id of the record"),
-    cursor: optional(described(position, "The nextCursor of the result before, to go on where it ended")),
+    cursor: optional(position, "The nextCursor of the result before, to go on where it ended"),
   },
   output: exactly({
     ...shown,

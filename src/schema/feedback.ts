@@ -91,17 +91,15 @@ export const feedbackAuthor = predicate<string>(
 
 /** Who gives feedback, with the default where that is not said. */
 export const sourceOr = (source: FeedbackSource) =>
-  optional(described(oneOf(...feedbackSources), "Who gives it", { default: source }));
+  optional(oneOf(...feedbackSources), "Who gives it", { default: source });
 
 /** The members in which feedback is given. */
 export const opinion = {
   value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
-  comment: optional(described(feedbackComment, "The reason, in words")),
+  comment: optional(feedbackComment, "The reason, in words"),
   author: optional(
-    described(
-      feedbackAuthor,
-      "The application's own name for whoever gives it. Default: empty, one voice for the record",
-    ),
+    feedbackAuthor,
+    "The application's own name for whoever gives it. Default: empty, one voice for the record",
   ),
   source: sourceOr("user"),
 };
@@ -122,9 +120,9 @@ export const FeedbackItem = named(
   refined(
     exactly({
       ...opinion,
-      record: optional(described(recordReference, "The record's id, or the Idempotency-Key that it is sent under")),
-      sessionId: optional(described(clientName, "In place of a record: the newest one of this session in `deployId`")),
-      deployId: optional(described(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT")),
+      record: optional(recordReference, "The record's id, or the Idempotency-Key that it is sent under"),
+      sessionId: optional(clientName, "In place of a record: the newest one of this session in `deployId`"),
+      deployId: optional(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT"),
       name: described(feedbackName, "What is judged"),
       value: described(nullable(feedbackValue), "As for a single record. Null withdraws what was given"),
     }),
@@ -161,10 +159,10 @@ export const FeedbackAnswer = shape("FeedbackAnswer", {
 export const FeedbackResults = shape("FeedbackResults", {
   results: listOf(exactly({
     status: described(positive, "The status that a single request would get"),
-    recordId: optional(described(nullable(text), "The record, or null while the feedback waits for it")),
-    isChanged: optional(described(isTrue, "Whether anything was written")),
-    error: optional(described(text, "Why it was refused, for people")),
-    code: optional(described(text, "Why it was refused, for programs")),
+    recordId: optional(nullable(text), "The record, or null while the feedback waits for it"),
+    isChanged: optional(isTrue, "Whether anything was written"),
+    error: optional(text, "Why it was refused, for people"),
+    code: optional(text, "Why it was refused, for programs"),
   })),
 });
 

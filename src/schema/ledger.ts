@@ -37,22 +37,18 @@ const storedRecord = object({
   endAt: submittedMoment,
   additional_properties: nullable(v.anyObject),
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
-  rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did")),
+  rollout: optional(v.text, "The rollout that chose that version. Absent if none did"),
   createdAt: v.timestamp,
   deployId: v.textAs<DeploymentId>(),
   reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
   keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
   statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
   isDamaged: optional(
-    described(
-      v.isTrue,
-      "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
-    ),
+    v.isTrue,
+    "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
   ),
-  feedback: optional(described(listOf(Feedback), "What was thought of it. Absent if nothing was said")),
-  submitted: optional(
-    described(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
-  ),
+  feedback: optional(listOf(Feedback), "What was thought of it. Absent if nothing was said"),
+  submitted: optional(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
 });
 
 /** A stored record: members of the service, and all that was submitted, as sent. */

@@ -107,11 +107,17 @@ export const predicate = <T>(words: string, test: (value: unknown) => boolean, s
     schema,
   });
 
-export const optional = <T, S>(struct: Struct<T, S>): Struct<T | undefined, S> => {
-  const { findFault } = metaOf(struct);
+/** A member that may be missing. A description describes its schema, as `described` does. */
+export const optional = <T, S>(
+  struct: Struct<T, S>,
+  description?: string,
+  more?: JsonSchema,
+): Struct<T | undefined, S> => {
+  const { findFault, schema } = metaOf(struct);
   return extend(struct, {
     findFault: (value) => value === undefined ? undefined : findFault(value),
     isOptional: true,
+    schema: description === undefined ? schema : { ...schema, description, ...more },
   });
 };
 
