@@ -12,7 +12,7 @@ import {
   recordReference,
 } from "../schema/feedback.ts";
 import { CodedError, MaybeCodedError } from "../schema/serving.ts";
-import { described, optional, refer } from "../schema/struct.ts";
+import { described, option, refer } from "../schema/struct.ts";
 import type { FaceDescription } from "./face.ts";
 import { answer, describeRefusals, json, parameter, refusedAnywhere, securedBy } from "./openapi-components.ts";
 import type { Described, Part, RefusedKind } from "./openapi-components.ts";
@@ -104,7 +104,7 @@ const methods: Described[] = [
     method: "delete",
     operationId: "withdrawFeedback",
     summary: "Withdraw feedback",
-    parameters: [...inPath, parameter("author", "query", optional(feedbackAuthor, "Whose feedback"))],
+    parameters: [...inPath, parameter("author", "query", option(feedbackAuthor, "Whose feedback"))],
     responses: stored(FeedbackAnswer, "There is no such feedback any more", "not_found"),
   },
   {

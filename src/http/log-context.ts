@@ -1,7 +1,6 @@
 // What the log says about a request besides its response: ids only, never a key, a body or a prompt.
 import type { LogLevel } from "../common/config.ts";
 import type { ErrorKind } from "../common/errors.ts";
-import { isId } from "../common/ids.ts";
 import type { Caller } from "../ledger/admission.ts";
 
 export type LogContext = {
@@ -20,11 +19,14 @@ export type LogContext = {
 export const setCaller = (logContext: LogContext, caller: Caller | undefined): void =>
   void Object.assign(logContext, caller);
 
-const members = { ws: "workspaceId", key: "keyId", dep: "deployId" } as const;
+type Member = "workspaceId" | "keyId" | "deployId";
+
+const members: Record<string, Member> = { ws: "workspaceId", key: "keyId", dep: "deployId" };
 
 /** Adds an id that a client sent, if it has the form of our ids. Any other text might be a secret. */
 export function setId(logContext: LogContext, id: string): void {
-  for (const [prefix, member] of Object.entries(members)) if (isId(prefix, id)) logContext[member] = id;
+  const member = members[id.split("_")[0]!];
+  if (member !== undefined && /^[a-z]+_[0-9a-z]{26}$/.test(id)) logContext[member] = id;
 }
 
 /** The level at which a refusal is logged: the more it concerns the operator, the higher. */

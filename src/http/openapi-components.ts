@@ -1,7 +1,7 @@
 // The shared components of the OpenAPI description: schemas, headers, parameters and the responses of refusals.
 import * as errors from "../common/errors.ts";
 import type { ErrorKind, Refusal } from "../common/errors.ts";
-import { described, isOptional, nameOf, optional, partsOf, refer, schemaOf } from "../schema/struct.ts";
+import { described, isOptional, nameOf, option, optional, partsOf, refer, schemaOf } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 import { ErrorResponse, RateLimitErrorResponse } from "../schema/serving.ts";
 import * as v from "../schema/values.ts";
@@ -82,7 +82,7 @@ const parameters = {
   key: parameter(
     "key",
     "query",
-    optional(
+    option(
       v.rolloutKey,
       "What the service picks a version of a rollout in progress by, such as the id of a user",
     ),

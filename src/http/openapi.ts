@@ -1,7 +1,7 @@
 // Describes the whole service in OpenAPI 3.1, from the schemas that check its requests. A face.
 import { DiagnosisResponse, DiagnosisResults, QuotaState, Revisions, ServedPrompt } from "../schema/serving.ts";
 import { DiagnosisBatch, DiagnosisItem, DiagnosisRequest } from "../schema/submit-schemas.ts";
-import { object, oneOf, optional, predicate, refer, schemaOf } from "../schema/struct.ts";
+import { object, oneOf, option, predicate, refer, schemaOf } from "../schema/struct.ts";
 import { text } from "../schema/values.ts";
 import { overloaded } from "../common/errors.ts";
 import { version } from "../common/version.ts";
@@ -122,7 +122,7 @@ const readQuota = readsOf("probeQuota", {
 
 const status = oneOf("ok");
 const commit = predicate("12 hexadecimal digits", () => true, { type: "string", pattern: "^[0-9a-f]{12}$" });
-const healthy = object({ status, version: text, commit: optional(commit, "The commit of the build, if it is known") });
+const healthy = object({ status, version: text, commit: option(commit, "The commit of the build, if it is known") });
 
 const readRoot = readsOf("probeRoot", {
   ...forAll("Description"),

@@ -2,7 +2,7 @@
 import { invalid, notFound } from "../common/errors.ts";
 import { isApiKey, newApiKey, newId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
-import { described, nullable, optional, shape } from "../schema/struct.ts";
+import { described, nullable, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -72,12 +72,12 @@ export const createApiKey = operation({
   command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--feedback-only]",
   input: {
     workspaceId: v.workspaceId,
-    name: optional(v.label, "A name to tell keys apart"),
+    name: option(v.label, "A name to tell keys apart"),
     expiresAt: optional(expiresAt),
     readOnly: optional(apiKey.readOnly),
     submitOnly: optional(apiKey.submitOnly),
     feedbackOnly: optional(apiKey.feedbackOnly),
-    deployId: optional(
+    deployId: option(
       v.deploymentReference,
       "The only deployment that the key may access. Default: all deployments of the workspace",
     ),

@@ -5,7 +5,7 @@ import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { eachPage, readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, nullable, oneOf, optional, predicate, shape } from "../schema/struct.ts";
+import { described, nullable, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -39,20 +39,18 @@ const AuditEntry = shape("AuditEntry", {
 });
 export type AuditEntry = Infer<typeof AuditEntry>;
 
-const actionPattern = String.raw`^[a-z]+(\.[a-z_]+)?$`;
-const action = predicate<string>(
+const action = v.matching(
   "an action such as deployment.promoted, or a noun such as deployment",
-  (value) => typeof value === "string" && new RegExp(actionPattern).test(value),
-  { type: "string", pattern: actionPattern },
+  String.raw`^[a-z]+(\.[a-z_]+)?$`,
 );
 const filter = {
-  workspaceId: optional(v.workspaceId, "Only entries of this workspace, which may have been deleted"),
-  action: optional(
+  workspaceId: option(v.workspaceId, "Only entries of this workspace, which may have been deleted"),
+  action: option(
     action,
     "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment",
   ),
-  target: optional(v.label, "Only changes of the thing with this id"),
-  actor: optional(v.label, "Only changes by the token or the user of this name"),
+  target: option(v.label, "Only changes of the thing with this id"),
+  actor: option(v.label, "Only changes by the token or the user of this name"),
   ...timeRange,
 };
 type Filter = Members<typeof filter>;

@@ -1,7 +1,7 @@
 // The call log has one entry for each accepted request. Only the ledger writes it.
 import { listCalls as list } from "../ledger/calls.ts";
 import { Call } from "../schema/ledger.ts";
-import { optional } from "../schema/struct.ts";
+import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -15,11 +15,11 @@ export const listCalls = operation({
   command: "call list [--operation read|submit] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,
-    keyId: optional(v.keyId, "Only calls with this key"),
-    deployId: optional(v.deploymentReference, "Only calls of this deployment"),
+    keyId: option(v.keyId, "Only calls with this key"),
+    deployId: option(v.deploymentReference, "Only calls of this deployment"),
     promptVersion,
     rollout,
-    operation: optional(Call.schema.operation, "Only calls of this operation"),
+    operation: option(Call.schema.operation, "Only calls of this operation"),
     ...timeRange,
     ...v.page,
   },

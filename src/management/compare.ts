@@ -11,7 +11,7 @@ import { emptyTally } from "../ledger/tally.ts";
 import type { Tally } from "../ledger/tally.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { recordStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, optional, predicate, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -22,10 +22,7 @@ import { withDeployment } from "./references.ts";
 const low = described(nullable(v.numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
 const high = described(nullable(v.numeric), "The upper end");
 const difference = nullable(exactly({ difference: v.numeric, low, high }));
-const usd = predicate<string>("a decimal text", (value) => typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value), {
-  type: "string",
-  pattern: String.raw`^-?\d+(\.\d+)?$`,
-});
+const usd = v.matching("a decimal text", String.raw`^-?\d+(\.\d+)?$`);
 
 const Side = shape("ComparedStats", {
   deployId: v.textAs<DeploymentId>(),
@@ -58,7 +55,7 @@ const Comparison = shape("Comparison", {
 export type Comparison = Infer<typeof Comparison>;
 type Side = Infer<typeof Side>;
 
-const version = (side: string) => optional(v.positive, `The version of ${side}. Default: all`);
+const version = (side: string) => option(v.positive, `The version of ${side}. Default: all`);
 const { promptVersion: _, ...filter } = recordFilter;
 
 export const compareStats = operation({

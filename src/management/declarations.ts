@@ -11,7 +11,7 @@ import {
   mapOf,
   metaOf,
   named,
-  optional,
+  option,
   predicate,
   rawJson,
   refined,
@@ -27,9 +27,9 @@ export type VariableType = "text" | "number" | "boolean" | "messages";
 const shapeOf = (type: VariableType, example: Struct<unknown>) =>
   exactly({
     type: predicate<VariableType>(type, (value) => value === type, { const: type }),
-    example: optional(example, "A value for previews"),
-    required: optional(v.isTrue, "Whether it needs a value", { default: true }),
-    description: optional(v.plainText, "What it is for"),
+    example: option(example, "A value for previews"),
+    required: option(v.isTrue, "Whether it needs a value", { default: true }),
+    description: option(v.plainText, "What it is for"),
   });
 const number = predicate<unknown>("a number", (value) => typeof value === "number", { type: "number" });
 const VariableDeclaration = named(

@@ -1,7 +1,7 @@
 // Operations that change a deployment.
 import { archived, conflict, invalid } from "../common/errors.ts";
 import { integerOrNull } from "../database/row.ts";
-import { described, optional, shape } from "../schema/struct.ts";
+import { described, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, changeDeployment, requireForChange, setFlag } from "./deployment-writes.ts";
@@ -46,7 +46,7 @@ export const promoteDeployment = operation({
   command: "deploy promote REF [--version N] [--from DEPLOYMENT]",
   input: {
     ...change,
-    version: optional(v.positive, "The version to make live"),
+    version: option(v.positive, "The version to make live"),
     from: optional(sourceDeployment),
   },
   output: DeploymentResult,
@@ -82,7 +82,7 @@ export const rollBackDeployment = operation({
   command: "deploy rollback REF [--to-version N]",
   input: {
     ...change,
-    version: optional(v.positive, "A version that was live before. Default: the previous one"),
+    version: option(v.positive, "A version that was live before. Default: the previous one"),
   },
   output: DeploymentResult,
   async run(management, { version, ...input }) {

@@ -4,7 +4,7 @@ import { archived, deploymentNameTaken, invalid, notFound } from "../common/erro
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
-import { described, optional, shape } from "../schema/struct.ts";
+import { described, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -90,7 +90,7 @@ export const createDeployment = operation({
     workspaceId: v.workspaceId,
     name: described(v.deploymentName, "Its name"),
     promptId: v.promptReference,
-    version: optional(v.positive, "The version to make live. Default: the newest"),
+    version: option(v.positive, "The version to make live. Default: the newest"),
     from: optional(sourceDeployment),
     ...changeInfo,
   },
@@ -134,7 +134,7 @@ export const listDeployments = operation({
   command: "deploy list [--prompt REF]",
   input: {
     workspaceId: v.workspaceId,
-    promptId: optional(v.promptReference, "Only deployments of this prompt"),
+    promptId: option(v.promptReference, "Only deployments of this prompt"),
     ...v.archivable,
     ...v.page,
   },

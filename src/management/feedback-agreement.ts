@@ -1,7 +1,7 @@
 // The agreement of two authors of feedback.
 import { findAgreement } from "../ledger/feedback-agreement.ts";
 import { feedbackName } from "../schema/feedback.ts";
-import { described, nullable, predicate, shape } from "../schema/struct.ts";
+import { described, nullable, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -9,11 +9,11 @@ import { operation, reportRead } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
 
 const authorsPattern = "^[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128},[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128}$";
-const authors = predicate<string>(
-  "two different authors with a comma between them",
-  (value) =>
-    typeof value === "string" && new RegExp(authorsPattern, "u").test(value) && new Set(value.split(",")).size === 2,
-  { type: "string", pattern: authorsPattern, examples: ["ann,bob"] },
+const authorsWords = "two different authors with a comma between them";
+const authors = refined(
+  v.matching(authorsWords, authorsPattern, { examples: ["ann,bob"] }, "u"),
+  (value) => new Set(value.split(",")).size === 2,
+  authorsWords,
 );
 
 const Agreement = shape("FeedbackAgreement", {

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
-import { described, listOf, nullable, oneOf, optional, refined, shape } from "../schema/struct.ts";
+import { described, listOf, nullable, oneOf, option, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -20,9 +20,9 @@ const maxLabels = 100;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
-  minimum: optional(feedbackNumber, "Of numbers, the least that is taken"),
-  maximum: optional(feedbackNumber, "Of numbers, the most that is taken"),
-  labels: optional(
+  minimum: option(feedbackNumber, "Of numbers, the least that is taken"),
+  maximum: option(feedbackNumber, "Of numbers, the most that is taken"),
+  labels: option(
     refined(
       listOf(label),
       (labels) => labels.length >= 1 && labels.length <= maxLabels && new Set(labels).size === labels.length,
@@ -31,7 +31,7 @@ const declaration = {
     ),
     "The labels that are taken. Default: all",
   ),
-  better: optional(oneOf("higher", "lower"), "Which values are better. Of booleans, true is the higher one"),
+  better: option(oneOf("higher", "lower"), "Which values are better. Of booleans, true is the higher one"),
 };
 
 /** A name under which the records of a workspace have feedback. */

@@ -18,7 +18,7 @@ import {
   sourceOr,
   toKept,
 } from "../schema/feedback.ts";
-import { described, exactly, listOf, optional, refined, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -46,7 +46,7 @@ export const showFeedback = operation({
   },
 });
 
-const author = optional(feedbackAuthor, "Who thinks so. Default: the name of the token");
+const author = option(feedbackAuthor, "Who thinks so. Default: the name of the token");
 
 export const addFeedback = operation({
   id: "addFeedback",

@@ -4,7 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, nullable, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, exactly, nullable, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -46,7 +46,7 @@ export const DeploymentChange = shape("DeploymentChange", {
     v.versionStateOrName,
     "The version, the name, the rollout, or whether it is active, protected or archived, after",
   ),
-  rollout: optional(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
+  rollout: option(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
   source: described(oneOf(...sources), "How the change was made"),
   actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
   note: described(v.text, "The reason that was given. It may be empty"),

@@ -15,7 +15,7 @@ import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
-import { described, exactly, listOf, nullable, optional } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import { openCommit, overtaken } from "./commit.ts";
 import type { Cause, Commit } from "./commit.ts";
@@ -236,8 +236,8 @@ export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
 
 /** Input members of operations that change a deployment. The audit log stores them. */
 export const changeInfo = {
-  actor: optional(v.label, "Who makes the change, for the audit log"),
-  note: optional(v.note, "The reason for the change, for the audit log"),
+  actor: option(v.label, "Who makes the change, for the audit log"),
+  note: option(v.note, "The reason for the change, for the audit log"),
 };
 
 /** Formats a share, such as 0.5, for people. */

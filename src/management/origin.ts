@@ -1,18 +1,18 @@
 // Where a change comes from: the commit of a repository that it was made from. The audit log keeps it with the change.
-import { described, nullable, optional, shape } from "../schema/struct.ts";
+import { described, nullable, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
 export const Origin = shape("Origin", {
   commit: described(v.label, "The hash of the commit"),
-  author: optional(v.label, "Who wrote the commit"),
-  repository: optional(v.label, "The address of the repository"),
-  change: optional(v.label, "The pull request or merge request, as its address or number"),
+  author: option(v.label, "Who wrote the commit"),
+  repository: option(v.label, "The address of the repository"),
+  change: option(v.label, "The pull request or merge request, as its address or number"),
 });
 export type Origin = Infer<typeof Origin>;
 
 /** The input member of operations that may come from a repository. */
-export const givenOrigin = optional(Origin, "The commit of a repository that this comes from");
+export const givenOrigin = option(Origin, "The commit of a repository that this comes from");
 
 /** What a response says of it. */
 export const knownOrigin = described(nullable(Origin), "The commit of a repository that this came from, or null");

@@ -3,7 +3,7 @@
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";
-import { described, exactly, listOf, nullable, optional, predicate, refined, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option, optional, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -12,11 +12,10 @@ import type { Management } from "./operation.ts";
 import type { Statement } from "../database/database.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
-const usdPattern = String.raw`^(0|[1-9]\d{0,5})(\.\d{1,9})?$`;
-const usd = predicate<string>(
+const usd = v.matching(
   "a decimal text of USD such as 0.15, below 1000000 and with at most 9 decimals",
-  (value) => typeof value === "string" && new RegExp(usdPattern).test(value),
-  { type: "string", pattern: usdPattern, examples: ["0.15"] },
+  String.raw`^(0|[1-9]\d{0,5})(\.\d{1,9})?$`,
+  { examples: ["0.15"] },
 );
 const perMillion = (what: string) => described(usd, `USD per million tokens of ${what}`);
 
@@ -41,11 +40,11 @@ const pattern = refined(v.name, (value) => [...value].length <= 100, "at most 10
 /** A price as a request has it. */
 const given = {
   model: described(pattern, "The name of a model, in which each * stands for any text. Case does not matter"),
-  provider: optional(pattern, "The name of a provider. Default: every provider", { default: "*" }),
+  provider: option(pattern, "The name of a provider. Default: every provider", { default: "*" }),
   input: price.input,
   cachedInput: optional(price.cachedInput),
   output: price.output,
-  validFrom: optional(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning"),
+  validFrom: option(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning"),
 };
 const GivenPrice = exactly(given);
 export type GivenPrice = Infer<typeof GivenPrice>;

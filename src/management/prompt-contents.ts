@@ -2,7 +2,7 @@
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize } from "../database/page.ts";
 import { integer } from "../database/row.ts";
-import { oneOf, optional, shape } from "../schema/struct.ts";
+import { oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -29,7 +29,7 @@ export const listPromptContents = operation({
   path: "/workspaces/{workspaceId}/prompt-contents",
   input: {
     workspaceId: v.workspaceId,
-    versions: optional(oneOf("newest", "live", "all"), "Which versions of each prompt", { default: "newest" }),
+    versions: option(oneOf("newest", "live", "all"), "Which versions of each prompt", { default: "newest" }),
     ...v.archivable,
     ...v.page,
   },

@@ -2,7 +2,7 @@
 import { archived, notFound, promptNameTaken } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { described, exactly, listOf, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { searchPrompts } from "./prompt-search.ts";
@@ -53,7 +53,7 @@ export const listPrompts = operation({
   command: "prompt list",
   input: {
     workspaceId: v.workspaceId,
-    text: optional(
+    text: option(
       v.needle,
       "Only prompts with this text in the name, or in the title or a text of the messages of the newest version. Case does not matter",
     ),

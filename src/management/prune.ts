@@ -1,7 +1,7 @@
 // Removes old calls and records.
 import { pruneAll } from "../ledger/prune.ts";
 import { pruneWorkspace } from "../ledger/retention.ts";
-import { described, optional, shape } from "../schema/struct.ts";
+import { described, option, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
@@ -23,7 +23,7 @@ export const prune = operation({
   command: "prune --older-than AGE",
   input: {
     olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
-    workspaceId: optional(v.workspaceId, "Only this workspace. Default: all workspaces"),
+    workspaceId: option(v.workspaceId, "Only this workspace. Default: all workspaces"),
   },
   output: Pruned,
   isLong: true,

@@ -12,7 +12,7 @@ import {
   variablesRemoved,
 } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { check, described, exactly, listOf, nullable, optional, shape } from "../schema/struct.ts";
+import { check, described, exactly, listOf, nullable, option, optional, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
@@ -52,14 +52,14 @@ export type Publication = Infer<typeof Publication>;
 
 const input = {
   workspaceId: v.workspaceId,
-  name: optional(v.promptName, "The name of the prompt. It is created if it does not exist"),
-  promptId: optional(v.promptReference, "Instead of `name`: the id or name of an existing prompt"),
-  deploy: optional(
+  name: option(v.promptName, "The name of the prompt. It is created if it does not exist"),
+  promptId: option(v.promptReference, "Instead of `name`: the id or name of an existing prompt"),
+  deploy: option(
     v.deploymentOrName,
     "The deployment in which to make the version live: its id, its reference, or its name, which may be new",
   ),
-  force: optional(v.isTrue, "Whether to remove variables that are live"),
-  ifUnique: optional(
+  force: option(v.isTrue, "Whether to remove variables that are live"),
+  ifUnique: option(
     v.isTrue,
     "Whether to refuse a new prompt if another one of the workspace has its title or its content",
   ),

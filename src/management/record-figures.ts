@@ -4,18 +4,16 @@ import type { RecordId } from "../common/ids.ts";
 import { measureRecords, placeRecords } from "../ledger/figures.ts";
 import { amountOf } from "../ledger/pricing.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, predicate, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
 import { operation } from "./operation.ts";
 
 const maxIds = 100;
-const idsPattern = String.raw`^[0-9a-z_]{1,128}(,[0-9a-z_]{1,128}){0,${maxIds - 1}}$`;
-const ids = predicate<string>(
+const ids = v.matching(
   `1 to ${maxIds} ids of records, with commas between them`,
-  (value) => typeof value === "string" && new RegExp(idsPattern).test(value),
-  { type: "string", pattern: idsPattern },
+  String.raw`^[0-9a-z_]{1,128}(,[0-9a-z_]{1,128}){0,${maxIds - 1}}$`,
 );
 
 const RecordFigures = shape("RecordFigures", {

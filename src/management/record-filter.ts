@@ -10,7 +10,7 @@ import type { FeedbackCondition, FeedbackKinds } from "../ledger/feedback-scan.t
 import { noCosting } from "../ledger/scan.ts";
 import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
 import { feedbackNamePattern, toKept } from "../schema/feedback.ts";
-import { optional, predicate, refined } from "../schema/struct.ts";
+import { option, refined } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
@@ -24,78 +24,65 @@ import type { Workspace } from "./workspaces.ts";
 
 /** Input members of operations that read a part of the log. */
 export const timeRange = {
-  from: optional(v.timestamp, "Only from this time on, in Unix milliseconds"),
-  to: optional(v.timestamp, "Only before this time, in Unix milliseconds"),
+  from: option(v.timestamp, "Only from this time on, in Unix milliseconds"),
+  to: option(v.timestamp, "Only before this time, in Unix milliseconds"),
 };
-export const rollout = optional(
+export const rollout = option(
   v.rolloutReference,
   "Only with a version that this rollout chose: its id, or NAME@DEPLOYMENT for the newest one",
 );
-export const promptVersion = optional(v.positive, "Only with this version of the prompt");
+export const promptVersion = option(v.positive, "Only with this version of the prompt");
 
-const usdPattern = String.raw`^\d{1,12}(\.\d{1,20})?$`;
-const amount = predicate<string>(
-  "a decimal text of USD such as 0.15",
-  (value) => typeof value === "string" && new RegExp(usdPattern).test(value),
-  { type: "string", pattern: usdPattern },
-);
-const condition = String.raw`[^=\n\u0000]{1,200}=[^\n\u0000]*`;
-const wherePattern = String.raw`^${condition}(\n${condition})*$`;
-const where = refined(
-  predicate<string>(
-    "a path and a value, as in trace_id=4bf92f35",
-    (value) => typeof value === "string" && new RegExp(wherePattern, "u").test(value),
-    { type: "string", pattern: wherePattern, examples: ["trace_id=4bf92f35", "tier=flex\nregion=eu"] },
-  ),
-  (value) => value.length <= 1000,
-  "at most 1000 characters",
-  { maxLength: 1000 },
+const amount = v.matching("a decimal text of USD such as 0.15", String.raw`^\d{1,12}(\.\d{1,20})?$`);
+
+/** One condition or several, a line each. */
+const conditions = (words: string, condition: string, examples: string[]) =>
+  refined(
+    v.matching(words, String.raw`^${condition}(\n${condition})*$`, { examples }, "u"),
+    (value) => value.length <= 1000,
+    "at most 1000 characters",
+    { maxLength: 1000 },
+  );
+const where = conditions(
+  "a path and a value, as in trace_id=4bf92f35",
+  String.raw`[^=\n\u0000]{1,200}=[^\n\u0000]*`,
+  ["trace_id=4bf92f35", "tier=flex\nregion=eu"],
 );
 
-const judgement = String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${numberPattern})`;
-const feedbackPattern = String.raw`^${judgement}(\n${judgement})*$`;
-const feedback = refined(
-  predicate<string>(
-    "a name, one of = != < <= > >=, and true, false, a number or a label, as in thumb=false or correctness<0.5",
-    (value) => typeof value === "string" && new RegExp(feedbackPattern, "u").test(value),
-    { type: "string", pattern: feedbackPattern, examples: ["thumb=false", "correctness<0.5\ntone!=kind"] },
-  ),
-  (value) => value.length <= 1000,
-  "at most 1000 characters",
-  { maxLength: 1000 },
+const feedback = conditions(
+  "a name, one of = != < <= > >=, and true, false, a number or a label, as in thumb=false or correctness<0.5",
+  String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${numberPattern})`,
+  ["thumb=false", "correctness<0.5\ntone!=kind"],
 );
-const withoutPattern = String.raw`^(\*|${feedbackNamePattern})$`;
-const withoutFeedback = predicate<string>(
-  "a name of feedback, or * for any",
-  (value) => typeof value === "string" && new RegExp(withoutPattern).test(value),
-  { type: "string", pattern: withoutPattern, examples: ["*", "thumb"] },
-);
+const withoutFeedback = v.matching("a name of feedback, or * for any", String.raw`^(\*|${feedbackNamePattern})$`, {
+  examples: ["*", "thumb"],
+});
 
 /** Input members by which records are filtered. */
 export const recordFilter = {
-  sessionId: optional(v.text, "Only records of this session"),
-  status: optional(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
-  failures: optional(v.isTrue, "Only records whose status counts as a failure in the workspace"),
+  sessionId: option(v.text, "Only records of this session"),
+  status: option(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
+  failures: option(v.isTrue, "Only records whose status counts as a failure in the workspace"),
   promptVersion,
   rollout,
   ...timeRange,
-  keyId: optional(v.keyId, "Only records that this API key submitted"),
-  model: optional(v.needle, "Only records of this model. Case does not matter"),
-  slowerThan: optional(v.period, "Only records with a latency above this, in milliseconds"),
-  moreTokensThan: optional(v.count, "Only records with more input and output tokens together"),
-  costlierThan: optional(amount, "Only records that cost more than this, in USD"),
-  where: optional(
+  keyId: option(v.keyId, "Only records that this API key submitted"),
+  model: option(v.needle, "Only records of this model. Case does not matter"),
+  slowerThan: option(v.period, "Only records with a latency above this, in milliseconds"),
+  moreTokensThan: option(v.count, "Only records with more input and output tokens together"),
+  costlierThan: option(amount, "Only records that cost more than this, in USD"),
+  where: option(
     where,
     "Only records with this value at this path of additional_properties, as in usage.tier=flex. Of several, one per " +
       "line, all must hold",
   ),
-  text: optional(v.needle, "Only records with this text in the input or the output. Case does not matter"),
-  feedback: optional(
+  text: option(v.needle, "Only records with this text in the input or the output. Case does not matter"),
+  feedback: option(
     feedback,
     "Only records with such feedback, as in thumb=false or correctness<0.5, of any author. Of several, one per line, " +
       "all must hold",
   ),
-  withoutFeedback: optional(
+  withoutFeedback: option(
     withoutFeedback,
     "Only records without feedback under this name, or * for records without any feedback",
   ),
@@ -107,7 +94,7 @@ export type Scope = { workspace: Workspace; deployments: Deployment[] };
 /** Input members of operations on the records of a workspace. */
 export const inWorkspace = {
   workspaceId: v.workspaceId,
-  deployId: optional(v.deploymentReference, "Only records of this deployment"),
+  deployId: option(v.deploymentReference, "Only records of this deployment"),
 };
 
 export async function scopeOfDeployment(

@@ -10,7 +10,7 @@ import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { Diagnosis } from "../schema/ledger.ts";
-import { described, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -29,8 +29,8 @@ import { withDeployment } from "./references.ts";
 export const Deletion = shape("Deletion", { deleted: described(v.count, "How many records were deleted") });
 export type Deletion = Infer<typeof Deletion>;
 
-const order = optional(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" });
-const after = optional(v.recordId, "Only what follows this record of the workspace in the order");
+const order = option(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" });
+const after = option(v.recordId, "Only what follows this record of the workspace in the order");
 const listInput = { ...recordFilter, order, after, ...v.page };
 const listOptions = "[--order newest|oldest] [--after ID] [--limit N] [--cursor CURSOR] [--all] [--page]";
 
@@ -105,7 +105,7 @@ export async function* pagesOf(
 const exportInput = {
   ...recordFilter,
   order,
-  format: optional(
+  format: option(
     oneOf(...exportFormats),
     "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
       "each name of feedback, or test cases of promptfoo, one per line, with input, output and feedback",

@@ -7,12 +7,12 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
-import { nounOf, optional } from "../schema/struct.ts";
+import { nounOf, option } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
 /** Determines only where a name is looked up. Operations that declare it do not get it. */
-const workspaceId = optional(
+const workspaceId = option(
   v.workspaceId,
   "The workspace in which to look up a name. Needed if several workspaces have the name",
 );

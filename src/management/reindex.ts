@@ -1,22 +1,16 @@
 // Reads stored records again, after the rule has changed by which statistics count their tokens.
 import { reindexNext } from "../ledger/reindex.ts";
-import { described, predicate, shape } from "../schema/struct.ts";
+import { described, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
 import { after } from "./paced.ts";
 
 const maxTime = 5_000; // ms per request
 
-const share = predicate<number>("a number from 0 to 1", (value) => Number(value) >= 0 && Number(value) <= 1, {
-  type: "number",
-  minimum: 0,
-  maximum: 1,
-});
-
 const Reindexing = shape("Reindexing", {
   records: described(v.count, "How many records this request read"),
   changed: described(v.count, "For how many of them statistics now count something else"),
-  share: described(share, "How much of all records has been read, from 0 to 1"),
+  share: described(v.share, "How much of all records has been read, from 0 to 1"),
   isDone: described(v.isTrue, "Whether all records have been read. If not, repeat the request"),
 });
 

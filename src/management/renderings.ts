@@ -2,7 +2,7 @@
 import { conflict } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { Messages } from "../schema/serving.ts";
-import { described, optional, shape } from "../schema/struct.ts";
+import { described, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -29,7 +29,7 @@ export const renderPrompt = operation({
   role: "viewer",
   input: {
     ...ofPrompt,
-    version: optional(v.positive, "Default: the newest version"),
+    version: option(v.positive, "Default: the newest version"),
     values: described(v.texts, "A text for each variable, by name"),
   },
   output: RenderedPrompt,
@@ -50,7 +50,7 @@ export const diffVersions = operation({
   input: {
     ...ofPrompt,
     from: described(v.positive, "The first version"),
-    to: optional(v.positive, "The second version. Default: the newest"),
+    to: option(v.positive, "The second version. Default: the newest"),
   },
   output: PromptDiff,
   async run(management, { id, from, to }) {

@@ -4,7 +4,7 @@ import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
-import { described, nullable, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, nullable, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
@@ -50,7 +50,7 @@ const toRecord = (row: Row): ReviewRecord => ({
   finishedAt: integerOrNull(row, "finished_at"),
 });
 
-const actor = optional(v.label, "Who reviews. Default: the name of the token");
+const actor = option(v.label, "Who reviews. Default: the name of the token");
 
 /** A reviewer as rows have them. Two tokens of one name are two reviewers. */
 const reviewerOf = ({ caller }: Management, actor: string | undefined) => ({

@@ -9,7 +9,7 @@ import { integer } from "../database/row.ts";
 import { findNewest, findRandom } from "../ledger/sample.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { feedbackName } from "../schema/feedback.ts";
-import { described, listOf, oneOf, optional, predicate, refined } from "../schema/struct.ts";
+import { described, listOf, oneOf, option, predicate, refined } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -55,11 +55,11 @@ export const createReview = operation({
     ...inWorkspace,
     ...recordFilter,
     title: described(v.name, "What people call it"),
-    withoutOwn: optional(v.isTrue, "Whether to leave out records with feedback of its author"),
-    records: optional(count, "How many records it has at most"),
-    order: optional(oneOf("newest", "random"), "Which records come first", { default: "newest" }),
-    seed: optional(seed, "What a random order follows from. Default: a new one each time"),
-    names: optional(names, "Under which names to give feedback. Default: reviewers decide that"),
+    withoutOwn: option(v.isTrue, "Whether to leave out records with feedback of its author"),
+    records: option(count, "How many records it has at most"),
+    order: option(oneOf("newest", "random"), "Which records come first", { default: "newest" }),
+    seed: option(seed, "What a random order follows from. Default: a new one each time"),
+    names: option(names, "Under which names to give feedback. Default: reviewers decide that"),
     ...changeInfo,
   },
   output: Review,

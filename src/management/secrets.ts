@@ -3,7 +3,7 @@ import { conflict, invalid, notFound } from "../common/errors.ts";
 import { secretPrefix, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
-import { described, optional } from "../schema/struct.ts";
+import { described, option } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Management, Store } from "./operation.ts";
@@ -36,8 +36,8 @@ export function requireFuture(expiresAt: number | null, now: number): void {
 
 /** Input members of a rotation, besides the id. */
 export const rotation = {
-  overlapMs: optional(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
-  expiresAt: optional(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
+  overlapMs: option(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
+  expiresAt: option(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
 };
 
 /** A kind of holder, API keys or tokens: its words, how its secrets are made, its tables, and the reader of its rows. */

@@ -9,7 +9,7 @@ import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
 import { Diagnosis, feedback, usd } from "../schema/ledger.ts";
-import { described, nullable, optional, shape } from "../schema/struct.ts";
+import { described, nullable, option, shape } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
@@ -51,8 +51,8 @@ export const listSessions = operation({
   input: {
     ...inWorkspace,
     ...recordFilter,
-    sessionId: optional(v.text, "Only this session, however old it is"),
-    sessionContains: optional(v.needle, "Only sessions with this text in their id. Case does not matter"),
+    sessionId: option(v.text, "Only this session, however old it is"),
+    sessionContains: option(v.needle, "Only sessions with this text in their id. Case does not matter"),
     ...v.page,
   },
   output: pageOf(Session),

@@ -4,7 +4,7 @@ import { countRecords, intervals, seriesOf } from "../ledger/stats.ts";
 import type { Group, Interval, Part } from "../ledger/stats.ts";
 import { toFigures, toStats } from "../ledger/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listVersionChanges } from "./history.ts";
@@ -13,7 +13,7 @@ import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toCount
 import { withDeployment } from "./references.ts";
 import type { StatusName } from "./statuses.ts";
 
-const interval = optional(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday");
+const interval = option(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday");
 const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
 const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
@@ -106,7 +106,7 @@ export const readWorkspaceStats = operation({
   input: {
     ...inWorkspace,
     interval,
-    splitAt: optional(v.timestamp, "A time that divides the records in two, to compare them, in Unix milliseconds"),
+    splitAt: option(v.timestamp, "A time that divides the records in two, to compare them, in Unix milliseconds"),
     ...recordFilter,
   },
   output: WorkspaceStats,

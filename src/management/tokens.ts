@@ -5,7 +5,7 @@ import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { text } from "../database/row.ts";
-import { described, nullable, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, nullable, oneOf, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
@@ -56,7 +56,7 @@ export const createToken = operation({
   input: {
     name: described(v.name, "The person or program that uses it. The audit log has this name"),
     role,
-    workspaceId: optional(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
+    workspaceId: option(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
     expiresAt: optional(expiresAt),
   },
   output: NewToken,

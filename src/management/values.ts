@@ -1,30 +1,20 @@
 // The rules of single values in management, in addition to those of the data plane.
 import type { DeploymentId, PromptId } from "../common/ids.ts";
-import { countSchema, filledText, isCount, isTrue, timestamp } from "../schema/values.ts";
-import { isObject, nullable, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
+import { filledText, integerIn, isCount, isTrue, matching, timestamp } from "../schema/values.ts";
+import { isObject, nullable, option, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
 import { nouns } from "./nouns.ts";
 import type { IdOf, NounWithId } from "./nouns.ts";
 
 export * from "../schema/values.ts";
 
 // SQLite reads text back only up to a NUL. In JSON text a NUL is escaped and survives.
-export const plainText = predicate<string>(
-  "a string without NUL characters",
-  (value) => typeof value === "string" && !value.includes("\0"),
-  { type: "string", pattern: "^[^\\u0000]*$" },
-);
-const maxPeriod = 10 * 366 * 86_400_000; // ms
-export const period = predicate<number>(
-  `an integer of milliseconds from 0 to ${maxPeriod}`,
-  (value) => isCount(value) && value <= maxPeriod,
-  { ...countSchema, maximum: maxPeriod, description: "Milliseconds" },
-);
+export const plainText = matching("a string without NUL characters", "^[^\\u0000]*$");
+const day = 86_400_000; // ms
+const periodFrom = (minimum: number) =>
+  integerIn(minimum, 10 * 366 * day, " of milliseconds", { description: "Milliseconds" });
+export const period = periodFrom(0);
 /** The age of what is removed. It is at least a day, because clients may still repeat what they have just sent. */
-export const age = predicate<number>(
-  `an integer of milliseconds from ${86_400_000} to ${maxPeriod}`,
-  (value) => isCount(value) && value >= 86_400_000 && value <= maxPeriod,
-  { ...countSchema, minimum: 86_400_000, maximum: maxPeriod, description: "Milliseconds" },
-);
+export const age = periodFrom(day);
 export const texts = predicate<Record<string, string>>(
   "an object of strings",
   (value) => isObject(value) && Object.values(value).every((member) => typeof member === "string"),
@@ -61,6 +51,7 @@ export const needle = refined(
 );
 /** A time, or null. */
 export const moment = nullable(timestamp);
+const controlFree = String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`;
 /** An id in a request. Ids are opaque, so any text may be an id of any noun. */
 export const idOf = <Key extends NounWithId>(noun: Key) =>
   referenceTo(
@@ -73,7 +64,7 @@ export const idOf = <Key extends NounWithId>(noun: Key) =>
         description: `The id of the ${noun}`,
         minLength: 1,
         maxLength: 128,
-        pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+        pattern: controlFree,
       },
     ),
   );
@@ -88,11 +79,11 @@ export const recordId = idOf("record");
 // A segment must not be `.` or `..`, because these have a meaning in paths.
 const segment = String.raw`(\.{0,2}[a-z0-9_-]|\.{3})[a-z0-9._-]*`;
 const nameOf = (words: string, max: number, pattern: string) => {
-  const whole = new RegExp(`^${pattern}$`);
-  return predicate<string>(
-    `${words}, at most ${max} characters`,
-    (value) => typeof value === "string" && value.length <= max && whole.test(value),
-    { type: "string", minLength: 1, maxLength: max, pattern: `^${pattern}$` },
+  const whole = `${words}, at most ${max} characters`;
+  return refined(
+    matching(whole, `^${pattern}$`, { minLength: 1, maxLength: max }),
+    ({ length }) => length <= max,
+    whole,
   );
 };
 /** `support/assistant` */
@@ -111,7 +102,7 @@ const reference = <T extends string>(words: string, max: number, description?: s
     ...(description === undefined ? {} : { description }),
     minLength: 1,
     maxLength: max,
-    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+    pattern: controlFree,
   });
 /** How a request names a prompt or a deployment. Operations get its id instead. */
 export const promptReference = referenceTo(
@@ -144,25 +135,15 @@ export const deploymentOfPrompt = reference<string>("a name, an id or a referenc
 
 /** The input member of a list that may include archived items, and the condition of its query. */
 export const archivable = {
-  archived: optional(isTrue, "Whether to include archived items", { default: false }),
+  archived: option(isTrue, "Whether to include archived items", { default: false }),
 };
 export const isListed = (archived = false): string => archived ? "true" : "archived_at is null";
 
-const pageSize = predicate<number>(
-  "an integer from 1 to 1000",
-  (value) => isCount(value) && value >= 1 && value <= 1000,
-  { type: "integer", minimum: 1, maximum: 1000, default: 50, description: "How many entries to return at most" },
-);
+const pageSize = integerIn(1, 1000, "", { default: 50, description: "How many entries to return at most" });
 export const cursorWords = "the nextCursor of an earlier response";
-export const cursor = predicate<string>(
-  cursorWords,
-  (value) => typeof value === "string" && /^\w{1,64}$/.test(value),
-  {
-    type: "string",
-    pattern: "^[0-9A-Za-z_]{1,64}$",
-    description: "The nextCursor of an earlier response, to go on where it ended",
-  },
-);
+export const cursor = matching(cursorWords, "^[0-9A-Za-z_]{1,64}$", {
+  description: "The nextCursor of an earlier response, to go on where it ended",
+});
 export const page = { limit: optional(pageSize), cursor: optional(cursor) };
 /** A page of a list that is ordered by a number. */
 export const numberedPage = {

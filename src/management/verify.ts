@@ -5,7 +5,7 @@ import { verifyLedger } from "../ledger/verify.ts";
 import { verifyFeedback } from "../ledger/verify-feedback.ts";
 import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { checkChain, findTriggerFaults } from "./audit-chain.ts";
@@ -63,7 +63,7 @@ export const verify = operation({
   path: "/verify",
   roleOverAll: "owner",
   command: "verify",
-  input: { workspaceId: optional(v.workspaceId, "Only this workspace. Default: all workspaces") },
+  input: { workspaceId: option(v.workspaceId, "Only this workspace. Default: all workspaces") },
   output: Verification,
   isLong: true,
   async run(management, { workspaceId }) {

@@ -7,7 +7,7 @@ import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { textOrNull } from "../database/row.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
-import { described, exactly, listOf, nullable, oneOf, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, oneOf, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -69,7 +69,7 @@ export const promptContent = {
   llmConfig: optional(LlmConfig),
   declarations: optional(Declarations),
 };
-export const newVersion = { ...promptContent, note: optional(v.note, "The reason for the version") };
+export const newVersion = { ...promptContent, note: option(v.note, "The reason for the version") };
 const promptInput = exactly(newVersion);
 export type PromptInput = Infer<typeof promptInput>;
 
@@ -145,7 +145,7 @@ export const createPrompt = operation({
   role: "editor",
   input: {
     workspaceId: v.workspaceId,
-    name: optional(
+    name: option(
       v.promptName,
       "A name that no other prompt of the workspace has. Default: a name made from the title",
     ),
@@ -188,7 +188,7 @@ export const pushPrompt = operation({
   input: {
     ...ofPrompt,
     ...newVersion,
-    ifLatest: optional(v.positive, "Push only if this is still the newest version"),
+    ifLatest: option(v.positive, "Push only if this is still the newest version"),
   },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,

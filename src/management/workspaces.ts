@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, nullable, optional, shape } from "../schema/struct.ts";
+import { described, nullable, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -48,11 +48,11 @@ export const createWorkspace = operation({
     "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     name: described(v.name, "Its name"),
-    monthlyLimit: optional(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
+    monthlyLimit: option(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
-    statuses: optional(
+    statuses: option(
       givenStatuses,
       "What the statuses of its records mean. Default: 0 is failed, which counts as a failure, and 1 is ok",
       { default: defaultStatuses },
@@ -109,7 +109,7 @@ export const updateWorkspace = operation({
     "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
   input: {
     id: v.workspaceId,
-    name: optional(v.name, "The new name"),
+    name: option(v.name, "The new name"),
     monthlyLimit: optional(monthlyLimit),
     upgradeUrl: optional(upgradeUrl),
     keepRecordsMs: optional(keepRecordsMs),

@@ -2,7 +2,7 @@
 import { promoteDeployment, rollBackDeployment } from "../management/deployment-changes.ts";
 import { listDeployments } from "../management/deployments.ts";
 import { changeInfo } from "../management/operation.ts";
-import { described, optional } from "../schema/struct.ts";
+import { described, option } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { workspaceOf } from "./session.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
@@ -19,7 +19,7 @@ const findDeployments = tool({
     "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it.",
   role: "viewer",
   input: {
-    prompt: optional(v.promptReference, "Only deployments of this prompt, by its name or id"),
+    prompt: option(v.promptReference, "Only deployments of this prompt, by its name or id"),
     ...inWorkspace,
     ...page,
   },
@@ -65,7 +65,7 @@ const rollback = tool({
   change: "replaces",
   input: {
     ...change,
-    version: optional(v.positive, "A version that was live before. Default: the previous one"),
+    version: option(v.positive, "A version that was live before. Default: the previous one"),
   },
   output: rollBackDeployment.output,
   run: async ({ call }, { deployment: id, revision: ifRevision, ...input }) =>

@@ -4,7 +4,7 @@ import { listPrompts } from "../management/prompts.ts";
 import { diffVersions as showDifferences } from "../management/renderings.ts";
 import { createPrompt, getPrompt as showPrompt, getPromptVersion, pushPrompt } from "../management/versions.ts";
 import { newVersion, promptContent, PromptVersion } from "../management/versions.ts";
-import { check, described, exactly, listOf, optional, refined } from "../schema/struct.ts";
+import { check, described, exactly, listOf, option, optional, refined } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { applyEdits } from "./edits.ts";
 import { workspaceOf } from "./session.ts";
@@ -20,7 +20,7 @@ const findPrompts = tool({
     "With text, only those that have it in their name, title or messages.",
   role: "viewer",
   input: {
-    text: optional(v.needle, "Only prompts with this text in the name, the title or the messages"),
+    text: option(v.needle, "Only prompts with this text in the name, the title or the messages"),
     ...inWorkspace,
     ...page,
   },
@@ -37,7 +37,7 @@ const getPrompt = tool({
     "Returns one version of a prompt, by default the newest: its messages, model settings and variables. Read it " +
     "before you edit a prompt, and give its version to publish_version as baseVersion.",
   role: "viewer",
-  input: { prompt, version: optional(v.positive, "Default: the newest version"), ...inWorkspace },
+  input: { prompt, version: option(v.positive, "Default: the newest version"), ...inWorkspace },
   output: exactly({ ...PromptVersion.schema, latestVersion: described(v.positive, "The newest version") }),
   async run({ call }, { prompt, version, workspaceId }) {
     const { prompt: { id, latestVersion }, ...newest } = await call(showPrompt, { id: prompt, workspaceId });
@@ -54,7 +54,7 @@ const diffVersions = tool({
   input: {
     prompt,
     from: described(v.positive, "The first version"),
-    to: optional(v.positive, "The second version. Default: the newest"),
+    to: option(v.positive, "The second version. Default: the newest"),
     ...inWorkspace,
   },
   output: showDifferences.output,
@@ -87,11 +87,11 @@ const publishVersion = tool({
   change: "adds",
   input: {
     prompt,
-    baseVersion: optional(v.positive, "The newest version, as you read it. Without it a prompt is created"),
-    edits: optional(edits, "Replacements in the texts of the messages, in order, in place of messages"),
+    baseVersion: option(v.positive, "The newest version, as you read it. Without it a prompt is created"),
+    edits: option(edits, "Replacements in the texts of the messages, in order, in place of messages"),
     messages: optional(messages),
-    title: optional(v.name, "A title for people. Needed for a new prompt"),
-    description: optional(v.plainText, "What the prompt is for"),
+    title: option(v.name, "A title for people. Needed for a new prompt"),
+    description: option(v.plainText, "What the prompt is for"),
     llmConfig,
     declarations,
     note: newVersion.note,

@@ -9,7 +9,7 @@ import { readStats, Stats } from "../management/stats.ts";
 import { pageOf } from "../management/operation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { feedbackName, feedbackValue, opinion } from "../schema/feedback.ts";
-import { described, exactly, nullable, optional, refined } from "../schema/struct.ts";
+import { described, exactly, nullable, option, optional, refined } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { cutText, shorten } from "./cut.ts";
@@ -47,9 +47,9 @@ const compare = tool({
   isForeign: true,
   input: {
     a: described(deployment, "The deployment to compare with, such as support/assistant@production"),
-    aVersion: optional(v.positive, "The version of a. Default: all"),
+    aVersion: option(v.positive, "The version of a. Default: all"),
     b: described(deployment, "The deployment that is compared"),
-    bVersion: optional(v.positive, "The version of b. Default: all"),
+    bVersion: option(v.positive, "The version of b. Default: all"),
     from,
     to,
     ...inWorkspace,
@@ -134,7 +134,7 @@ const getRecord = tool({
   isForeign: true,
   input: {
     record: described(v.recordId, "The id of the record"),
-    cursor: optional(position, "The nextCursor of the result before, to go on where it ended"),
+    cursor: option(position, "The nextCursor of the result before, to go on where it ended"),
   },
   output: exactly({
     ...shown,

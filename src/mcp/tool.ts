@@ -1,6 +1,6 @@
 // What a tool is: a name and a description for models, the least role that may call it, its input and output, and what it runs.
 import { isCount } from "../schema/values.ts";
-import { exactly, optional, predicate } from "../schema/struct.ts";
+import { exactly, option, predicate } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import type { Role } from "../management/operation.ts";
 import * as v from "../management/values.ts";
@@ -30,7 +30,7 @@ export const tool = <S extends Schema, Output extends object>(
 
 /** An input member: where to look, for callers who may see several workspaces. */
 export const inWorkspace = {
-  workspaceId: optional(v.workspaceId, "The id of the workspace. Needed only if you may see several"),
+  workspaceId: option(v.workspaceId, "The id of the workspace. Needed only if you may see several"),
 };
 
 export const defaultPage = 20;
@@ -43,6 +43,6 @@ const pageSize = predicate<number>(
 
 /** Input members of tools that list. */
 export const page = {
-  limit: optional(pageSize, "How many to return at most"),
-  cursor: optional(v.cursor, "The nextCursor of the result before, to go on where it ended"),
+  limit: option(pageSize, "How many to return at most"),
+  cursor: option(v.cursor, "The nextCursor of the result before, to go on where it ended"),
 };

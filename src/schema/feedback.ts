@@ -8,14 +8,26 @@ import {
   named,
   nullable,
   oneOf,
-  optional,
+  option,
   predicate,
   refer,
   refined,
   shape,
 } from "./struct.ts";
 import type { Infer } from "./struct.ts";
-import { clientName, count, deployId, isTrue, numeric, positive, share, text, timestamp } from "./values.ts";
+import {
+  clientName,
+  count,
+  deployId,
+  isTrue,
+  matching,
+  numberIn,
+  numeric,
+  positive,
+  share,
+  text,
+  timestamp,
+} from "./values.ts";
 
 export const feedbackSources = ["user", "reviewer", "program"] as const;
 export type FeedbackSource = (typeof feedbackSources)[number];
@@ -28,19 +40,14 @@ export const kindOf = (value: FeedbackValue): FeedbackKind =>
   typeof value === "string" ? "label" : typeof value as "number" | "boolean";
 
 export const feedbackNamePattern = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}";
-const namePattern = `^${feedbackNamePattern}$`;
-export const feedbackName = predicate<string>(
+export const feedbackName = matching(
   "a name of 1 to 64 letters, digits, _, . and -, which begins with a letter or a digit",
-  (value) => typeof value === "string" && new RegExp(namePattern).test(value),
-  { type: "string", pattern: namePattern, examples: ["thumb"] },
+  `^${feedbackNamePattern}$`,
+  { examples: ["thumb"] },
 );
 
 const maxNumber = 1e15;
-export const feedbackNumber = predicate<number>(
-  `a number from -${maxNumber} to ${maxNumber}`,
-  (value) => typeof value === "number" && Math.abs(value) <= maxNumber,
-  { type: "number", minimum: -maxNumber, maximum: maxNumber },
-);
+export const feedbackNumber = numberIn(-maxNumber, maxNumber);
 
 const maxLabelLength = 200; // characters
 
@@ -91,13 +98,13 @@ export const feedbackAuthor = predicate<string>(
 
 /** Who gives feedback, with the default where that is not said. */
 export const sourceOr = (source: FeedbackSource) =>
-  optional(oneOf(...feedbackSources), "Who gives it", { default: source });
+  option(oneOf(...feedbackSources), "Who gives it", { default: source });
 
 /** The members in which feedback is given. */
 export const opinion = {
   value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
-  comment: optional(feedbackComment, "The reason, in words"),
-  author: optional(
+  comment: option(feedbackComment, "The reason, in words"),
+  author: option(
     feedbackAuthor,
     "The application's own name for whoever gives it. Default: empty, one voice for the record",
   ),
@@ -109,10 +116,9 @@ export const FeedbackRequest = shape("FeedbackRequest", opinion);
 export type FeedbackRequest = Infer<typeof FeedbackRequest>;
 
 /** What names a record: its id, or the idempotency key that it is sent under. */
-export const recordReference = predicate<string>(
+export const recordReference = matching(
   "the id of a record, or its Idempotency-Key of 1 to 255 printable ASCII characters",
-  (value) => typeof value === "string" && /^[ -~]{1,255}$/.test(value),
-  { type: "string", pattern: "^[ -~]{1,255}$" },
+  "^[ -~]{1,255}$",
 );
 
 export const FeedbackItem = named(
@@ -120,9 +126,9 @@ export const FeedbackItem = named(
   refined(
     exactly({
       ...opinion,
-      record: optional(recordReference, "The record's id, or the Idempotency-Key that it is sent under"),
-      sessionId: optional(clientName, "In place of a record: the newest one of this session in `deployId`"),
-      deployId: optional(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT"),
+      record: option(recordReference, "The record's id, or the Idempotency-Key that it is sent under"),
+      sessionId: option(clientName, "In place of a record: the newest one of this session in `deployId`"),
+      deployId: option(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT"),
       name: described(feedbackName, "What is judged"),
       value: described(nullable(feedbackValue), "As for a single record. Null withdraws what was given"),
     }),
@@ -159,10 +165,10 @@ export const FeedbackAnswer = shape("FeedbackAnswer", {
 export const FeedbackResults = shape("FeedbackResults", {
   results: listOf(exactly({
     status: described(positive, "The status that a single request would get"),
-    recordId: optional(nullable(text), "The record, or null while the feedback waits for it"),
-    isChanged: optional(isTrue, "Whether anything was written"),
-    error: optional(text, "Why it was refused, for people"),
-    code: optional(text, "Why it was refused, for programs"),
+    recordId: option(nullable(text), "The record, or null while the feedback waits for it"),
+    isChanged: option(isTrue, "Whether anything was written"),
+    error: option(text, "Why it was refused, for people"),
+    code: option(text, "Why it was refused, for programs"),
   })),
 });
 

@@ -4,7 +4,7 @@ import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../comm
 import type { JsonText } from "../common/json-text.ts";
 import { Feedback, FeedbackStats } from "./feedback.ts";
 import { DiagnosisContent } from "./submit-schemas.ts";
-import { described, exactly, listOf, named, nullable, object, oneOf, optional, predicate, shape } from "./struct.ts";
+import { described, exactly, listOf, named, nullable, object, oneOf, option, shape } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";
 
@@ -37,18 +37,18 @@ const storedRecord = object({
   endAt: submittedMoment,
   additional_properties: nullable(v.anyObject),
   promptVersion: described(v.positive, "The version that the submit named, or else the one that was live"),
-  rollout: optional(v.text, "The rollout that chose that version. Absent if none did"),
+  rollout: option(v.text, "The rollout that chose that version. Absent if none did"),
   createdAt: v.timestamp,
   deployId: v.textAs<DeploymentId>(),
   reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
   keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
   statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
-  isDamaged: optional(
+  isDamaged: option(
     v.isTrue,
     "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
   ),
-  feedback: optional(listOf(Feedback), "What was thought of it. Absent if nothing was said"),
-  submitted: optional(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
+  feedback: option(listOf(Feedback), "What was thought of it. Absent if nothing was said"),
+  submitted: option(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
 });
 
 /** A stored record: members of the service, and all that was submitted, as sent. */
@@ -99,11 +99,7 @@ export type LedgerBalance = Infer<typeof LedgerBalance>;
 const measured = described(v.count, "How many records have these values");
 const share = described(v.share, "Share of these records");
 /** An amount of money. */
-export const usd = predicate<string>(
-  "a decimal text",
-  (value) => typeof value === "string" && /^\d+(\.\d+)?$/.test(value),
-  { type: "string", pattern: String.raw`^\d+(\.\d+)?$`, description: "USD, as a decimal text" },
-);
+export const usd = v.matching("a decimal text", String.raw`^\d+(\.\d+)?$`, { description: "USD, as a decimal text" });
 
 const latency = described(
   nullable(v.duration),

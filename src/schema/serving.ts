@@ -8,7 +8,7 @@ import {
   named,
   nullable,
   object,
-  optional,
+  option,
   predicate,
   rawJson,
   schemaOf,
@@ -21,9 +21,9 @@ import * as v from "./values.ts";
 export const DiagnosisResults = shape("DiagnosisResults", {
   results: listOf(exactly({
     status: described(v.positive, "The status that a single submit would get: 201, or that of the error"),
-    id: optional(v.text, "The id of the record, if it is stored"),
-    error: optional(v.text, "Why it was refused, for people"),
-    code: optional(v.text, "Why it was refused, for programs"),
+    id: option(v.text, "The id of the record, if it is stored"),
+    error: option(v.text, "Why it was refused, for people"),
+    code: option(v.text, "Why it was refused, for programs"),
   })),
 });
 
@@ -121,7 +121,7 @@ export const ServedPrompt = named(
   described(
     exactly({
       ...served,
-      rollout: optional(
+      rollout: option(
         eitherOf(ServedRollout, pickedRollout),
         "The rollout in progress, if the request has `Accept-Rollout: 1`. With a `key` instead, whether the candidate was picked",
       ),
@@ -154,7 +154,7 @@ export const CodedError = shape("ManagementError", {
 /** What is answered where a face may not have been reached. */
 export const MaybeCodedError = shape("MaybeCodedError", {
   error,
-  code: optional(v.text, "Why, for programs. Absent if the service is stopping or overloaded"),
+  code: option(v.text, "Why, for programs. Absent if the service is stopping or overloaded"),
 });
 
 export const RateLimitErrorResponse = shape("RateLimitErrorResponse", {

@@ -107,17 +107,11 @@ export const predicate = <T>(words: string, test: (value: unknown) => boolean, s
     schema,
   });
 
-/** A member that may be missing. A description describes its schema, as `described` does. */
-export const optional = <T, S>(
-  struct: Struct<T, S>,
-  description?: string,
-  more?: JsonSchema,
-): Struct<T | undefined, S> => {
-  const { findFault, schema } = metaOf(struct);
+export const optional = <T, S>(struct: Struct<T, S>): Struct<T | undefined, S> => {
+  const { findFault } = metaOf(struct);
   return extend(struct, {
     findFault: (value) => value === undefined ? undefined : findFault(value),
     isOptional: true,
-    schema: description === undefined ? schema : { ...schema, description, ...more },
   });
 };
 
@@ -270,6 +264,10 @@ export const shape = <S extends Schema>(name: string, schema: S): Struct<Members
 /** Adds a description to a struct's schema. */
 export const described = <T, S>(struct: Struct<T, S>, description: string, more: JsonSchema = {}): Struct<T, S> =>
   extend(struct, { schema: { ...metaOf(struct).schema, description, ...more } });
+
+/** A member that may be missing, with its description. */
+export const option = <T, S>(struct: Struct<T, S>, description: string, more?: JsonSchema): Struct<T | undefined, S> =>
+  optional(described(struct, description, more));
 
 /** A struct of JSON that `readObject` returns as its text. The text fits too. */
 export const rawJson = <T>(struct: Struct<T, unknown>): Struct<JsonText<T>, null> => {

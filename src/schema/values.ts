@@ -2,10 +2,18 @@
 import { isMonth } from "../common/month.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import { described, isObject, predicate } from "./struct.ts";
+import type { JsonSchema } from "./struct.ts";
+
+/** A text that matches a pattern. `words` continue the sentence "Field x must be …". */
+export const matching = (words: string, pattern: string, more: JsonSchema = {}, flags?: string) => {
+  const regExp = new RegExp(pattern, flags);
+  return predicate<string>(words, (value) => typeof value === "string" && regExp.test(value), {
+    ...{ type: "string", pattern, ...more },
+  });
+};
 
 const max = Number.MAX_SAFE_INTEGER;
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-export const countSchema = { type: "integer", minimum: 0, maximum: max };
 
 /** A text with its own type, such as an id in a response. */
 export const textAs = <T extends string>() =>
@@ -52,20 +60,17 @@ export const isTrue = /* @__PURE__ */ predicate<boolean>("true or false", (value
   type: "boolean",
 });
 
-const integerFrom = (minimum: number) =>
+/** A whole number. `unit` continues "an integer", and `more` adds to the schema. */
+export const integerIn = (minimum: number, maximum = max, unit = "", more?: JsonSchema) =>
   predicate<number>(
-    `an integer from ${minimum} to ${max}`,
-    (value) => Number.isSafeInteger(value) && Number(value) >= minimum,
-    { ...countSchema, minimum },
+    `an integer${unit} from ${minimum} to ${maximum}`,
+    (value) => Number.isSafeInteger(value) && value as number >= minimum && value as number <= maximum,
+    { type: "integer", minimum, maximum, ...more },
   );
-export const count = /* @__PURE__ */ integerFrom(0);
-export const positive = integerFrom(1);
-export const integer = integerFrom(-max);
-export const timestamp = predicate<number>(
-  `an integer of Unix milliseconds from 0 to ${max}`,
-  isCount,
-  { ...countSchema, description: "Unix milliseconds" },
-);
+export const count = /* @__PURE__ */ integerIn(0);
+export const positive = integerIn(1);
+export const integer = integerIn(-max);
+export const timestamp = integerIn(0, max, " of Unix milliseconds", { description: "Unix milliseconds" });
 export const duration = predicate<number>(
   "a finite number of milliseconds, at least 0",
   (value) => Number.isFinite(value) && Number(value) >= 0,
@@ -96,8 +101,10 @@ export const month = /* @__PURE__ */ predicate<string>(
 export const numeric = /* @__PURE__ */ predicate<number>("a number", (value) => Number.isFinite(value), {
   type: "number",
 });
-export const share = /* @__PURE__ */ predicate<number>(
-  "a number from 0 to 1",
-  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1,
-  { type: "number", minimum: 0, maximum: 1 },
-);
+export const numberIn = (minimum: number, maximum: number) =>
+  predicate<number>(
+    `a number from ${minimum} to ${maximum}`,
+    (value) => typeof value === "number" && value >= minimum && value <= maximum,
+    { type: "number", minimum, maximum },
+  );
+export const share = /* @__PURE__ */ numberIn(0, 1);
