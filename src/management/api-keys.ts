@@ -7,7 +7,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
-import { expiresAt, prefix, requireFuture, rotation, secretDates, secretsOf } from "./secrets.ts";
+import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 
 const apiKey = {
@@ -50,16 +50,10 @@ const table = tableOf(
 
 export const apiKeyTable = table;
 
-const secrets = secretsOf({
-  noun: "API key",
-  auditNoun: "key",
+const secrets = secretsOf("key", {
   example: "A key is named by its id, key_…",
   create: newApiKey,
   isSecret: isApiKey,
-  table: "api_keys",
-  secrets: "api_key_secrets",
-  owner: "api_key_id",
-  copied: ["workspace_id", "read_only", "submit_only", "deployment_id"],
   ...table,
 });
 
@@ -104,16 +98,7 @@ export const createApiKey = operation({
       [{ action: "key.created", id, workspaceId, after: { ...stored, secretHash } }],
       [insertInto("api_keys", { id, workspaceId, ...columns, deploymentId }), added],
     );
-    return {
-      id,
-      workspaceId,
-      key,
-      ...created,
-      revokedAt: null,
-      rotatedAt: null,
-      overlapEndsAt: null,
-      lastUsedAt: null,
-    };
+    return { id, workspaceId, key, ...created, ...unused };
   },
 });
 
@@ -128,44 +113,8 @@ export const listApiKeys = operation({
   run: ({ database }, { workspaceId, ...page }) => table.list(database, { workspaceId }, page),
 });
 
-export const getApiKey = operation({
-  id: "getApiKey",
-  summary: "Show an API key without its secret",
-  method: "GET",
-  path: "/keys/{id}",
-  command: "key show ID",
-  input: { id: v.keyId },
-  output: ApiKey,
-  run: (management, { id }) => secrets.requireHolder(management, id),
-});
-
-export const revokeApiKey = operation({
-  id: "revokeApiKey",
-  summary: "Revoke an API key. All its secrets are refused from the next request on",
-  method: "POST",
-  path: "/keys/{id}/revoke",
-  role: "admin",
-  command: "key revoke ID",
-  input: { id: v.keyId },
-  output: ApiKey,
-  run: (management, { id }) => secrets.revoke(management, id),
-});
-
-export const rotateApiKey = operation({
-  id: "rotateApiKey",
-  summary:
-    "Replace the secret of an API key. The new one is shown only once, and the old one stays valid for the overlap, by default not at all",
-  method: "POST",
-  path: "/keys/{id}/rotate",
-  role: "admin",
-  command: "key rotate ID [--overlap DURATION] [--expires EXPIRY]",
-  input: { id: v.keyId, ...rotation },
-  output: NewApiKey,
-  refusals: ["conflict"],
-  async run(management, { id, ...input }) {
-    const { rotated, secret: key } = await secrets.rotate(management, id, input);
-    return { ...rotated, key };
-  },
+export const { get: getApiKey, revoke: revokeApiKey, rotate: rotateApiKey } = secrets.operations("ApiKey", {
+  ...{ words: "an API key", path: "/keys", output: ApiKey, issued: NewApiKey, member: "key" },
 });
 
 export const apiKeyOperations = [createApiKey, listApiKeys, getApiKey, revokeApiKey, rotateApiKey];

@@ -4,9 +4,11 @@ import { secretPrefix, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { described, option } from "../schema/struct.ts";
-import type { Members } from "../schema/struct.ts";
+import type { Members, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import type { Management, Store } from "./operation.ts";
+import { nouns } from "./nouns.ts";
+import { operation } from "./operation.ts";
+import type { Management, Operation, Store } from "./operation.ts";
 import { updateOf } from "./table.ts";
 
 /** Members of API keys and tokens. */
@@ -40,19 +42,14 @@ export const rotation = {
   expiresAt: option(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
 };
 
-/** A kind of holder, API keys or tokens: its words, how its secrets are made, its tables, and the reader of its rows. */
+/** A new holder has none of these. */
+export const unused = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
+
+/** A kind of holder, API keys or tokens: how its secrets are made, and the reader of its rows. */
 type Kind<T extends Holder> = {
-  noun: string;
-  /** The noun of its changes in the audit log. */
-  auditNoun: string;
   example: string;
   create(): string;
   isSecret(text: string): boolean;
-  table: string;
-  secrets: string;
-  /** The column of `secrets` that names the holder, and the columns that are the same as the holder's. */
-  owner: string;
-  copied: string[];
   byId(id: T["id"]): Statement;
   toItem(row: Row): T;
 };
@@ -62,9 +59,11 @@ export const loggedHashOf = (storedHash: string): Promise<string> => sha256(stor
 
 /** Issues, revokes and rotates the secrets of a kind. */
 export function secretsOf<T extends Holder>(
-  { noun, auditNoun, example, create, isSecret, table, secrets, owner, copied, byId, toItem }: Kind<T>,
+  auditNoun: "key" | "token",
+  { example, create, isSecret, byId, toItem }: Kind<T>,
 ) {
-  const columns = ["expires_at", ...copied].join(", ");
+  const { name: noun, tables: [{ name: table }, { name: secrets, holder: owner }], audit } = nouns[auditNoun];
+  const columns = ["expires_at", ...Object.keys(audit.copiedToSecrets)].join(", ");
 
   /** Adds a secret with this hash to a holder. It expires with the holder. */
   const add = (id: T["id"], hash: string): Statement => ({
@@ -132,5 +131,66 @@ export function secretsOf<T extends Holder>(
     return { rotated: after, secret };
   }
 
-  return { issue, requireHolder, revoke, rotate };
+  /** The operations that show a holder, revoke it, and rotate its secret. `requireMay` refuses a caller who may do neither. */
+  function operations<const Name extends string, const Member extends string>(
+    name: Name,
+    { words, path, output, issued, member, requireMay }: {
+      words: string;
+      path: string;
+      output: Struct<T, unknown>;
+      issued: Struct<T & Record<Member, string>, unknown>;
+      /** The member of `issued` that has the secret. */
+      member: Member;
+      requireMay?(management: Management, id: T["id"]): Promise<void>;
+    },
+  ) {
+    const id = v.idOf(auditNoun) as Struct<unknown> as Struct<string>;
+    type Of<Verb extends string, Input, Output> = Operation<Input & { id: T["id"] }, Output, `${Verb}${Name}`>;
+    return {
+      get: operation({
+        id: `get${name}`,
+        summary: `Show ${words} without its secret`,
+        method: "GET",
+        path: `${path}/{id}`,
+        command: `${auditNoun} show ID`,
+        input: { id },
+        output,
+        run: (management, { id }) => requireHolder(management, id),
+      }) as Of<"get", object, T>,
+      revoke: operation({
+        id: `revoke${name}`,
+        summary: `Revoke ${words}. All its secrets are refused from the next request on`,
+        method: "POST",
+        path: `${path}/{id}/revoke`,
+        role: "admin",
+        command: `${auditNoun} revoke ID`,
+        input: { id },
+        output,
+        async run(management, { id }) {
+          await requireMay?.(management, id);
+          return await revoke(management, id);
+        },
+      }) as Of<"revoke", object, T>,
+      rotate: operation({
+        id: `rotate${name}`,
+        summary:
+          `Replace the secret of ${words}. The new one is shown only once, and the old one stays valid for the ` +
+          "overlap, by default not at all",
+        method: "POST",
+        path: `${path}/{id}/rotate`,
+        role: "admin",
+        command: `${auditNoun} rotate ID [--overlap DURATION] [--expires EXPIRY]`,
+        input: { id, ...rotation },
+        output: issued,
+        refusals: ["conflict"],
+        async run(management, { id, ...input }) {
+          await requireMay?.(management, id);
+          const { rotated, secret } = await rotate(management, id, input);
+          return { ...rotated, [member]: secret } as T & Record<Member, string>;
+        },
+      }) as Of<"rotate", Members<typeof rotation>, T & Record<Member, string>>,
+    };
+  }
+
+  return { issue, requireHolder, operations };
 }

@@ -9,8 +9,8 @@ import { described, nullable, oneOf, option, optional, shape } from "../schema/s
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
-import type { Caller, Management, Store } from "./operation.ts";
-import { expiresAt, prefix, requireFuture, rotation, secretDates, secretsOf } from "./secrets.ts";
+import type { Caller, Store } from "./operation.ts";
+import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 
 const role = described(oneOf(...roles), "What it may do. Each role may do everything that those before it may");
@@ -33,16 +33,10 @@ const table = tableOf(Token, "select * from management_tokens");
 
 export const tokenTable = table;
 
-const secrets = secretsOf({
-  noun: "Token",
-  auditNoun: "token",
+const secrets = secretsOf("token", {
   example: "A token is named by its id, token_…",
   create: newToken,
   isSecret: isToken,
-  table: "management_tokens",
-  secrets: "management_token_secrets",
-  owner: "token_id",
-  copied: [],
   ...table,
 });
 
@@ -78,16 +72,7 @@ export const createToken = operation({
       [{ action: "token.created", id, workspaceId, after: { ...stored, secretHash } }],
       [insertInto("management_tokens", { id, workspaceId, ...stored }), added],
     );
-    return {
-      id,
-      workspaceId,
-      token: secret,
-      ...stored,
-      revokedAt: null,
-      rotatedAt: null,
-      overlapEndsAt: null,
-      lastUsedAt: null,
-    };
+    return { id, workspaceId, token: secret, ...stored, ...unused };
   },
 });
 
@@ -104,54 +89,13 @@ export const listTokens = operation({
     table.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
 });
 
-export const getToken = operation({
-  id: "getToken",
-  summary: "Show a management token without its secret",
-  method: "GET",
-  path: "/tokens/{id}",
-  command: "token show ID",
-  input: { id: v.tokenId },
-  output: Token,
-  run: (management, { id }) => secrets.requireHolder(management, id),
-});
-
-export const revokeToken = operation({
-  id: "revokeToken",
-  summary: "Revoke a management token. All its secrets are refused from the next request on",
-  method: "POST",
-  path: "/tokens/{id}/revoke",
-  role: "admin",
-  command: "token revoke ID",
-  input: { id: v.tokenId },
-  output: Token,
-  async run(management, { id }) {
-    await requireRoleOf(management, id);
-    return await secrets.revoke(management, id);
+export const { get: getToken, revoke: revokeToken, rotate: rotateToken } = secrets.operations("Token", {
+  ...{ words: "a management token", path: "/tokens", output: Token, issued: NewToken, member: "token" },
+  // Whoever may do less than the token could otherwise take it over. The role of a token never changes.
+  async requireMay(management, id) {
+    requireRole(management.caller, (await secrets.requireHolder(management, id)).role);
   },
 });
-
-export const rotateToken = operation({
-  id: "rotateToken",
-  summary:
-    "Replace the secret of a management token. The new one is shown only once, and the old one stays valid for the overlap, by default not at all",
-  method: "POST",
-  path: "/tokens/{id}/rotate",
-  role: "admin",
-  command: "token rotate ID [--overlap DURATION] [--expires EXPIRY]",
-  input: { id: v.tokenId, ...rotation },
-  output: NewToken,
-  refusals: ["conflict"],
-  async run(management, { id, ...input }) {
-    await requireRoleOf(management, id);
-    const { rotated, secret } = await secrets.rotate(management, id, input);
-    return { ...rotated, token: secret };
-  },
-});
-
-/** Refuses a caller who may do less than the token, and could otherwise take it over. The role of a token never changes. */
-async function requireRoleOf(management: Management, id: TokenId): Promise<void> {
-  requireRole(management.caller, (await secrets.requireHolder(management, id)).role);
-}
 
 const hour = 3_600_000; // ms
 const useTimeout = 1_000; // ms that a request waits until its use of the token is stored
