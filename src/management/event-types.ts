@@ -1,6 +1,7 @@
 // The types of events, and how a reader says which it wants.
 import { invalid } from "../common/errors.ts";
-import { predicate } from "../schema/struct.ts";
+import { refined } from "../schema/struct.ts";
+import { matching } from "../schema/values.ts";
 
 /** The types of events, with what each means. They are the actions of the audit log, but for those in `actions`. */
 export const eventTypes = {
@@ -54,10 +55,11 @@ const typesPattern = String.raw`^[a-z_]+\.([a-z_]+|\*)(,[a-z_]+\.([a-z_]+|\*))*$
 const maxTypesLength = 2000; // characters
 
 /** Which events somebody wants: their types, or `deployment.*` for all of a noun. */
-export const typesWanted = predicate<string>(
-  "types of events such as deployment.*,key.created",
-  (value) => typeof value === "string" && value.length <= maxTypesLength && new RegExp(typesPattern).test(value),
-  { type: "string", maxLength: maxTypesLength, pattern: typesPattern },
+export const typesWanted = refined(
+  matching("types of events such as deployment.*,key.created", typesPattern),
+  ({ length }) => length <= maxTypesLength,
+  `at most ${maxTypesLength} characters`,
+  { maxLength: maxTypesLength },
 );
 
 /** The actions of the audit log that are meant. Throws for a type that does not exist. */

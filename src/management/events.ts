@@ -6,7 +6,7 @@ import { sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
+import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import { requireKnown } from "./audit.ts";
 import { readMembers, toEntry } from "./audit-chain.ts";
@@ -68,17 +68,8 @@ export const EventList = named(
 export type EventList = Infer<typeof EventList>;
 
 const latest = "latest";
-const after = predicate<string>(
-  "a position, or latest",
-  (value) => typeof value === "string" && (value === latest || /^\d{1,15}$/.test(value)),
-  { type: "string", pattern: "^([0-9]{1,15}|latest)$" },
-);
-const maxWait = 25; // seconds. Many proxies end a request that is silent for 30
-const wait = predicate<number>(
-  `an integer from 0 to ${maxWait}`,
-  (value) => v.isCount(value) && value <= maxWait,
-  { ...v.countSchema, maximum: maxWait },
-);
+const after = v.matching("a position, or latest", "^([0-9]{1,15}|latest)$");
+const wait = v.integerIn(0, 25); // seconds. Many proxies end a request that is silent for 30
 
 export const listEvents = operation({
   id: "listEvents",

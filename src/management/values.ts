@@ -1,5 +1,5 @@
 // The rules of single values in management, in addition to those of the data plane.
-import type { DeploymentId, PromptId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, RolloutId } from "../common/ids.ts";
 import { filledText, integerIn, isCount, isTrue, matching, timestamp } from "../schema/values.ts";
 import { isObject, nullable, option, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
 import { nouns } from "./nouns.ts";

@@ -21,7 +21,7 @@ export const Call = shape("Call", {
   keyId: v.textAs<KeyId>(),
   deployId: v.textAs<DeploymentId>(),
   promptVersion: v.positive,
-  rollout: optional(described(v.text, "The rollout that chose that version. Absent if none did, and for reads")),
+  rollout: option(v.text, "The rollout that chose that version. Absent if none did, and for reads"),
   createdAt: v.timestamp,
 });
 export type Call = Infer<typeof Call>;
