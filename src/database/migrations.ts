@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "028-guard-rollouts";
+export const latestMigration = "029-count-changes";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -24,6 +24,12 @@ export const triggers: Readonly<Record<string, string>> = {
   delete from feedback where position = old.position; delete from earlier_feedback where position = old.position; end`,
   diagnoses_leave_reviews: `diagnoses_leave_reviews after delete on diagnoses begin
   delete from review_records where position = old.position; end`,
+  diagnoses_count_deletions: `diagnoses_count_deletions after delete on diagnoses begin
+  insert into changed_blocks (number, changes) values (old.position >> 8, 1)
+  on conflict do update set changes = changes + 1; end`,
+  diagnoses_count_updates: `diagnoses_count_updates after update on diagnoses begin
+  insert into changed_blocks (number, changes) values (old.position >> 8, 1)
+  on conflict do update set changes = changes + 1; end`,
 };
 
 /** All migrations, in order. */
@@ -999,6 +1005,27 @@ alter table rollouts add column certain real check (certain >= 50 and certain < 
 
 -- When a service last began to check it. Services that share a database take turns.
 alter table rollouts add column checked_at integer;
+`,
+  },
+  {
+    name: "029-count-changes",
+    checksum: "d73e43b3fc1b5be8434f96ab999b7bf0f29c2a5f97d094882a2c755b1367ccf5",
+    sql: `-- Counts the changes of what the log has stored already: records that are deleted or indexed again, and the feedback on
+-- records. A process keeps its sums of a part of the log until that part has changed. Appending to the log counts as none.
+create table changed_blocks (
+  -- 256 positions: the position of a record >> 8.
+  number integer primary key,
+  changes integer not null check (changes >= 1)
+) strict;
+
+-- A block without a row has never changed. Feedback that is removed with its record counts with that.
+create trigger diagnoses_count_deletions after delete on diagnoses begin
+  insert into changed_blocks (number, changes) values (old.position >> 8, 1)
+  on conflict do update set changes = changes + 1; end;
+
+create trigger diagnoses_count_updates after update on diagnoses begin
+  insert into changed_blocks (number, changes) values (old.position >> 8, 1)
+  on conflict do update set changes = changes + 1; end;
 `,
   },
 ];

@@ -3,6 +3,7 @@ import { contended, managementOff, managementOverloaded, Refusal, tooManyFailure
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createShares } from "../common/shares.ts";
+import { createKeptTallies } from "../ledger/kept-tallies.ts";
 import { createSlots } from "../common/slots.ts";
 import type { Slots } from "../common/slots.ts";
 import { adminOf } from "../management/admin.ts";
@@ -91,7 +92,10 @@ export function managementWith(
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets });
     const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
-    const stores = { store: { ...openStore(), changes, waiters: createShares(maxWaiters) }, longStore: openStore() };
+    const stores = {
+      store: { ...openStore(), changes, waiters: createShares(maxWaiters) },
+      longStore: { ...openStore(), kept: createKeptTallies() },
+    };
     const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
     opened.set(host, access);
     return access;

@@ -8,6 +8,9 @@ import { integer, integerOrNull } from "../database/row.ts";
 /** A range of log positions: from `first`, included, to `end`, excluded. */
 export type LogRange = { first: number; end: number };
 
+/** The block that a position is in. */
+export const blockOf = (position: number): number => Math.floor(position / 256);
+
 /** A time range in Unix ms: `from` is included, `to` is excluded. */
 export type TimeRange = { from?: number | undefined; to?: number | undefined };
 

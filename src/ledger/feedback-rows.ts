@@ -6,6 +6,7 @@ import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
 import type { Count, Said, Subject, Voice, Workspace } from "./feedback-state.ts";
+import { blockOf } from "./blocks.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 
 /** What to write: what a voice says now, or that it is withdrawn, and what it said in between. */
@@ -93,6 +94,11 @@ const isStoredLast = (change: Change): boolean =>
  * stays as it is. One whose record or workspace was deleted is not stored.
  */
 const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
+  {
+    isFor: isOnRecord,
+    sql: `insert into changed_blocks (number, changes) select value, 1 from json_each(:blocks) where true
+    on conflict do update set changes = changes + 1`,
+  },
   {
     isFor: ({ workspace, voice }) => workspace.newNames.has(voice.name),
     sql: `${withBatches()}
@@ -218,7 +224,8 @@ export async function writeChanges(
   const rows = batches.map((batch) => [...toShared(batch[0]!), batch.map(toOwn)]);
   const validSince = now - keyLifetime;
   const stored = changes.every(isStoredLast) ? changes.length : -1;
-  const args = { changes: toSqlJson(rows), now, validSince, stored };
+  const blocks = new Set(changes.filter(isOnRecord).map(({ subject }) => blockOf(subject.position!)));
+  const args = { changes: toSqlJson(rows), blocks: JSON.stringify([...blocks]), now, validSince, stored };
   const needed = writes.filter(({ isFor }) => changes.some(isFor)).map(({ sql }) => sql);
   const statements = [deleteExpired, ...needed, findOvertaken].map((sql) => withArgs(sql, args));
   const results = await database.write(statements);

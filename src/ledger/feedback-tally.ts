@@ -38,10 +38,8 @@ export function addFeedback(tallies: FeedbackTallies, pieces: readonly SlicePiec
     if (piece.name !== name) tally.records++;
     name = piece.name;
     tally.pieces++;
-    if (typeof value === "string") {
-      if (!tally.labels.has(value)) added++;
-      addLabel(tally, value, 1);
-    } else {
+    if (typeof value === "string") added += addLabel(tally, value, 1);
+    else {
       // By Welford. Sums of squares would lose the variance of large numbers.
       const difference = Number(value) - tally.mean;
       tally.mean += difference / tally.pieces;
@@ -58,22 +56,30 @@ const shownLabels = 10;
 const mostFrequent = (labels: Map<string, number>, count: number): [label: string, pieces: number][] =>
   [...labels].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, count);
 
-function addLabel(tally: FeedbackTally, label: string, pieces: number): void {
-  tally.labels.set(label, (tally.labels.get(label) ?? 0) + pieces);
+/** Returns how many labels it adds: 0 or 1. */
+function addLabel(tally: FeedbackTally, label: string, pieces: number): number {
+  const known = tally.labels.get(label);
+  tally.labels.set(label, (known ?? 0) + pieces);
   if (tally.labels.size > maxLabels) tally.labels = new Map(mostFrequent(tally.labels, maxLabels / 2));
+  return Number(known === undefined);
 }
 
-/** Adds what was counted of other records. */
-export function addFeedbackTallies(tallies: FeedbackTallies, others: FeedbackTallies): void {
+/** Adds what was counted of other records. Returns how many names and labels these are the first of. */
+export function addFeedbackTallies(tallies: FeedbackTallies, others: FeedbackTallies): number {
+  let added = 0;
   for (const [name, other] of others) {
-    const tally = getOrAdd(tallies, name, () => emptyFeedback(other.kind));
+    const tally = getOrAdd(tallies, name, () => {
+      added++;
+      return emptyFeedback(other.kind);
+    });
     const pieces = tally.pieces + other.pieces, difference = other.mean - tally.mean;
     tally.mean += difference * other.pieces / pieces;
     tally.squares += other.squares + difference ** 2 * tally.pieces * other.pieces / pieces;
     tally.pieces = pieces;
     tally.records += other.records;
-    for (const [label, count] of other.labels) addLabel(tally, label, count);
+    for (const [label, count] of other.labels) added += addLabel(tally, label, count);
   }
+  return added;
 }
 
 /** The mean and the variance of numbers. */

@@ -4,7 +4,7 @@
  * How many values each bucket has. The last values stand in a list, which takes the least memory for few of them. It is
  * counted in pages of buckets once it is long.
  */
-export type Histogram = { last: number[]; pages: Map<number, Uint32Array> };
+export type Histogram = { last: number[]; pages: Map<number, Uint32Array | Uint16Array> };
 
 export const emptyHistogram = (): Histogram => ({ last: [], pages: new Map() });
 
@@ -21,7 +21,7 @@ function countLast(histogram: Histogram): void {
   histogram.last = [];
 }
 
-function pageOf({ pages }: Histogram, number: number): Uint32Array {
+function pageOf({ pages }: Histogram, number: number): Uint32Array | Uint16Array {
   let page = pages.get(number);
   if (page === undefined) pages.set(number, page = new Uint32Array(1 << pageBits));
   return page;
@@ -35,6 +35,20 @@ export function addHistogram(histogram: Histogram, { last, pages }: Histogram): 
     for (let index = 0; index < counts.length; index++) own[index]! += counts[index]!;
   }
 }
+
+/** The same in less memory, for fewer than 2^16 values and only to be read. */
+export function packed(histogram: Histogram): Histogram {
+  if (histogram.pages.size === 0) return histogram;
+  countLast(histogram);
+  return {
+    last: [],
+    pages: new Map(Array.from(histogram.pages, ([page, counts]) => [page, Uint16Array.from(counts)])),
+  };
+}
+
+/** Roughly how many bytes of memory it takes. */
+export const histogramBytes = ({ last, pages }: Histogram): number =>
+  [...pages.values()].reduce((bytes, { byteLength }) => bytes + 100 + byteLength, 100 + 8 * last.length);
 
 /** Calls `visit` with each bucket that has values, in order. */
 export function eachCount(histogram: Histogram, visit: (bucket: number, count: number) => void): void {

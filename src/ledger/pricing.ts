@@ -21,6 +21,9 @@ export type Price = {
 /** What a record was made with. Empty if unknown. */
 export type Model = { model: string; provider: string };
 
+/** The model of a version that was not found. */
+export const unknownModel: Model = { model: "", provider: "" };
+
 /** Prices as whole multiples of 10^-`decimals` USD per million tokens. */
 export type Rate = { decimals: number; input: number; cachedInput: number; output: number };
 

@@ -8,7 +8,7 @@ import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
 import { matchesFeedback } from "./feedback-scan.ts";
 import type { FeedbackFilter } from "./feedback-scan.ts";
-import { amountOf } from "./pricing.ts";
+import { amountOf, unknownModel } from "./pricing.ts";
 import { decode, readSlice } from "./slices.ts";
 import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 
@@ -36,7 +36,8 @@ export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" 
 /** For those who need no costs and no models. */
 export const noCosting: Costing = {
   pricing: () => () => undefined,
-  modelOf: () => ({ model: "", provider: "" }),
+  modelOf: () => unknownModel,
+  prices: "",
 };
 
 /** What to find, what costs follow from, and which statuses count as failures. */

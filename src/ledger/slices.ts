@@ -13,7 +13,12 @@ import { costAt, ownCost } from "./pricing.ts";
 import type { Cost, Model, Pricing, Rate, RateAt } from "./pricing.ts";
 
 /** What costs follow from: the prices, and the model of each version by the deployment's place in the filter. */
-export type Costing = { pricing: Pricing; modelOf(deployment: number, version: number): Model };
+export type Costing = {
+  pricing: Pricing;
+  modelOf(deployment: number, version: number): Model;
+  /** A text that differs if the prices do. */
+  prices: string;
+};
 
 /**
  * A record, as far as its index tells. Numbers are null if the record lacks them. They are bounded, whatever was submitted

@@ -6,7 +6,7 @@ import { addHistogram, digitsOf, eachCount, latencyBucket, latencyOf, numberOf, 
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
 import type { Moments } from "./intervals.ts";
-import type { Part } from "./stats.ts";
+import type { Part } from "./counting.ts";
 import { addSums, emptyPart, totalCost } from "./tally.ts";
 import type { Tally } from "./tally.ts";
 

@@ -3,7 +3,15 @@ import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
 import type { Amount, ExactSum } from "../common/decimal.ts";
 import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";
 import type { FeedbackTallies } from "./feedback-tally.ts";
-import { addHistogram, digitsBucket, emptyHistogram, increase, latencyBucket } from "./histogram.ts";
+import {
+  addHistogram,
+  digitsBucket,
+  emptyHistogram,
+  histogramBytes,
+  increase,
+  latencyBucket,
+  packed,
+} from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { amountOf } from "./pricing.ts";
 import type { Cost, Rate } from "./pricing.ts";
@@ -123,23 +131,42 @@ export function addAllCosts(costs: Costs, { records, cost }: Costs): void {
   costs.cost.others += totalCost(cost);
 }
 
-/** Adds what was counted of other records. */
-export function addSums(sums: Sums, other: Sums): void {
+/** Adds what was counted of other records. Returns how many names and labels of feedback these are the first of. */
+export function addSums(sums: Sums, other: Sums): number {
   const { failures, statuses, latency, tokens } = other;
   addAllCosts(sums, other);
   sums.failures += failures;
   for (const [status, count] of statuses) addStatus(sums, status, count);
-  addFeedbackTallies(sums.feedback, other.feedback);
   sums.latency.records += latency.records;
   sums.latency.sum += latency.sum;
   sums.tokens.records += tokens.records;
   for (const name of ["input", "output", "cached"] as const) sums.tokens[name].large += totalOf(tokens[name]);
+  return addFeedbackTallies(sums.feedback, other.feedback);
 }
 
 export function addTally(tally: Tally, other: Tally): void {
   addSums(tally.sums, other.sums);
+  addHistograms(tally, other);
+}
+
+/** Adds all that a tally has but its sums. */
+export function addHistograms(tally: Tally, other: Tally): void {
   for (const name of ["latencies", "tokens", "costs"] as const) addHistogram(tally[name], other[name]);
 }
+
+/** The same in less memory, of fewer than 2^16 records and only to be read. */
+export const packedTally = ({ sums, latencies, tokens, costs }: Tally): Tally => ({
+  ...{ sums, latencies: packed(latencies), tokens: packed(tokens), costs: packed(costs) },
+});
+
+export const packedPart = ({ sums, latencies }: PartTally): PartTally => ({ sums, latencies: packed(latencies) });
+
+const sumsBytes = 1_000, labelBytes = 100; // in memory, roughly
+
+/** Roughly how many bytes of memory a tally takes, or one of a part of the time. */
+export const bytesOf = ({ sums, ...counts }: Tally | PartTally): number =>
+  Object.values(counts).reduce((bytes, histogram) => bytes + histogramBytes(histogram), sumsBytes) +
+  [...sums.feedback.values()].reduce((bytes, { labels }) => bytes + sumsBytes + labelBytes * labels.size, 0);
 
 /** The exact cost of all records that have one. */
 export function totalCost({ byRate, others }: CostSum): Amount {

@@ -103,7 +103,7 @@ async function readSides(
   const promptVersions = named.length === versions.length ? named : undefined;
   const matching = { ...how, filter: { ...filter, promptVersions } };
   const report = reportRead(management, suffix);
-  const { groups, all } = await countRecords(management.database, matching, { by: "version" }, report);
+  const { groups, all } = await countRecords(management, matching, { by: "version" }, report);
   return versions.map((version) => {
     const tally = version === undefined ? all : groups.find(({ group }) => group === version)?.tally ?? emptyTally();
     return { side: { deployId, reference, version: version ?? null, ...toStats(tally, statuses) }, tally };

@@ -3,11 +3,9 @@ import type { DeploymentId } from "../common/ids.ts";
 import { readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { createPricing } from "../ledger/pricing.ts";
+import { createPricing, unknownModel } from "../ledger/pricing.ts";
 import type { Model } from "../ledger/pricing.ts";
 import type { Costing } from "../ledger/slices.ts";
-
-const unknown: Model = { model: "", provider: "" };
 
 /** Reads all prices, and the models of the versions of these deployments. */
 export async function readCosting(database: Database, deployIds: DeploymentId[]): Promise<Costing> {
@@ -44,7 +42,8 @@ export async function readCosting(database: Database, deployIds: DeploymentId[])
       output: text(row, "output"),
       from: integer(row, "valid_from"),
     }))),
-    modelOf: (deployment, version) => byDeployment.get(deployment)?.get(version) ?? unknown,
+    modelOf: (deployment, version) => byDeployment.get(deployment)?.get(version) ?? unknownModel,
+    prices: JSON.stringify(prices),
   };
 }
 

@@ -13,6 +13,7 @@ import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Shares } from "../common/shares.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
+import type { KeptTallies } from "../ledger/kept-tallies.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { described, exactly, listOf, nullable, option } from "../schema/struct.ts";
@@ -73,6 +74,8 @@ export type Store = {
   changes?: Slots | undefined;
   /** Room for requests that wait for events. */
   waiters?: Shares | undefined;
+  /** What this process has counted of the log. Without it, statistics read all that they count. */
+  kept?: KeptTallies | undefined;
   /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
   secrets?: readonly string[] | undefined;
 };

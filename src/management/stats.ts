@@ -1,7 +1,8 @@
 // Statistics of records. Of a deployment they are by version, of a workspace by deployment, and of both over all and over time.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { countRecords, intervals, seriesOf } from "../ledger/stats.ts";
-import type { Group, Interval, Part } from "../ledger/stats.ts";
+import { intervals, seriesOf } from "../ledger/counting.ts";
+import type { Group, Interval, Part } from "../ledger/counting.ts";
+import { countRecords } from "../ledger/stats.ts";
 import { toFigures, toStats } from "../ledger/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
 import { described, exactly, listOf, nullable, oneOf, option, shape } from "../schema/struct.ts";
@@ -46,7 +47,7 @@ export const readStats = operation({
     const { workspace: { statuses }, deployments: [{ reference }] } = scope;
     const matching = await toCount(management, scope, filter);
     const division = { by: "version" as const, interval };
-    const { groups, all } = await countRecords(database, matching, division, reportRead(management));
+    const { groups, all } = await countRecords(management, matching, division, reportRead(management));
     const { from = 0, to = Infinity } = filter;
     const changes = await listVersionChanges(database, deployId);
     return {
@@ -116,7 +117,7 @@ export const readWorkspaceStats = operation({
     const { workspace: { statuses }, deployments } = scope;
     const matching = await toCount(management, scope, filter);
     const division = { by: "deployment" as const, interval, splitAt };
-    const { groups, all } = await countRecords(management.database, matching, division, reportRead(management));
+    const { groups, all } = await countRecords(management, matching, division, reportRead(management));
     const recordsOf = ({ tally }: Group) => tally.sums.records;
     const ordered = [...groups].sort((a, b) => recordsOf(b) - recordsOf(a) || a.group - b.group);
     const others = ordered.splice(maxDeployments).map(recordsOf);

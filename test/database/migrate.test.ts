@@ -74,6 +74,7 @@ const landed = {
   "026-name-mcp": "c58a8b217faae58febfcae74a8bd54dffc2026807f9380ce2a130b2c1192962b",
   "027-create-rollouts": "f1b3e146d1997451df486ed5851e73021fffcd74a6685722338c3d62be8da435",
   "028-guard-rollouts": "3ff8eb612cac7a60ea071be7b1b8552673513789cca56c445daea386721b5075",
+  "029-count-changes": "d73e43b3fc1b5be8434f96ab999b7bf0f29c2a5f97d094882a2c755b1367ccf5",
 };
 
 test("a migration that has landed is never edited", () => {

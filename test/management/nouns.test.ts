@@ -32,6 +32,7 @@ const audited = all.filter(([, { audit }]) => audit !== undefined);
 
 /** The service's own tables. What they keep of a deleted workspace has no texts. */
 const ofService = [
+  "changed_blocks",
   "deleted_workspaces",
   "ended_sessions",
   "promptledger_migrations",

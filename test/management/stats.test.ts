@@ -84,10 +84,10 @@ const step = fc.record({
       endAt: fc.option(moment, { nil: undefined, freq: 2 }),
       model: fc.option(fc.constantFrom("gpt-4o", "gpt-4o-mini", "claude-x", "shared", "unknown"), {
         nil: undefined,
-        freq: 1,
+        freq: 2,
       }),
-      provider: fc.option(fc.constantFrom("openai", "azure"), { nil: undefined, freq: 1 }),
-      cost: fc.option(cost, { nil: undefined, freq: 1 }),
+      provider: fc.option(fc.constantFrom("openai", "azure"), { nil: undefined, freq: 2 }),
+      cost: fc.option(cost, { nil: undefined, freq: 2 }),
       additional_properties: fc.option(properties, { nil: undefined, freq: 3 }),
     }),
     { maxLength: 9 },
@@ -104,7 +104,7 @@ async function createPricedWorld(): Promise<World> {
   return world;
 }
 
-const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 1 });
+const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 2 });
 
 const rarely = <T>(values: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: values });

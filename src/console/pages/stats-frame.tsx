@@ -4,8 +4,8 @@
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
-import { intervals } from "../../ledger/stats.ts";
-import type { Interval } from "../../ledger/stats.ts";
+import { intervals } from "../../ledger/counting.ts";
+import type { Interval } from "../../ledger/counting.ts";
 import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";

@@ -1,0 +1,168 @@
+// Tallies that a process keeps of parts of the log, so that it reads again only what has changed. They hold until a record of
+// the part changes, or feedback on one, which the table changed_blocks counts. All else that they follow from is in their keys.
+import { createCache } from "../common/cache.ts";
+import type { Cache } from "../common/cache.ts";
+import { sha256 } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { integer } from "../database/row.ts";
+import { endOfTick } from "../database/yielding.ts";
+import type { LogRange, TimeRange } from "./blocks.ts";
+import { createCounter } from "./counting.ts";
+import type { Counter, Division, Group, Interval } from "./counting.ts";
+import { emptyHistogram } from "./histogram.ts";
+import { unknownModel } from "./pricing.ts";
+import { scanAll } from "./scan.ts";
+import type { ScanOptions } from "./scan.ts";
+import type { MeasuredRecord } from "./slices.ts";
+import { bytesOf, packedPart, packedTally } from "./tally.ts";
+
+/** What was counted of a deployment in a part of the log, and the times of its oldest and newest record, in Unix ms. */
+type CountedPart = { changes: number; oldest: number; newest: number; versions: Group[] };
+
+/** `length` is that of a part, in positions. */
+export type KeptTallies = { length: number; parts: Cache<CountedPart> };
+
+const usualLength = 16384; // positions. To read them takes some 30 ms
+const maxBytes = 32 * 1024 * 1024; // some 3 million records of one deployment
+const maxDeployments = 256; // that are counted by themselves
+const partsAtOnce = 8; // that are counted in one pass
+
+/** `length` is a multiple of 256. */
+export const createKeptTallies = (length = usualLength): KeptTallies => ({ length, parts: createCache(maxBytes) });
+
+/** Whether tallies of such records are kept. Only versions and times may be chosen. */
+export function isKept({ filter, reads }: ScanOptions): boolean {
+  const { deployIds, promptVersions: _versions, from: _from, to: _to, ...others } = filter;
+  return deployIds.length <= maxDeployments && Object.values(others).every((value) => value === undefined) &&
+    !reads?.keys && !reads?.sessions && !reads?.authors;
+}
+
+/**
+ * Counts the records of a range as a scan of it does. What follows the last whole part of the log is scanned, and so are parts
+ * that a limit of time divides.
+ */
+export async function countKept(
+  database: Database,
+  kept: KeptTallies,
+  { matching, division, range }: { matching: ScanOptions; division: Division; range: LogRange },
+  counter: Counter,
+  report: (share: number) => void,
+): Promise<void> {
+  const { length } = kept, { filter } = matching;
+  const first = Math.floor(range.first / length), end = Math.floor(range.end / length);
+  const scan = (from: number, to: number, report?: (share: number) => void) =>
+    scanAll(database, matching, { first: Math.max(from, range.first), end: to }, counter.visit, report);
+  if (first >= end) return await scan(range.first, range.end, report);
+  const reportFrom = (from: number, to: number) => (share: number) =>
+    report((from + share * (to - from) - first * length) / (range.end - first * length));
+  const parts = await openParts(database, kept, matching, division.interval === "hour" ? "hour" : "day", {
+    first,
+    end,
+  });
+  for (let part = first; part < end;) {
+    const found = parts.find(part);
+    let next = part + 1;
+    while (found === undefined && next < Math.min(end, part + partsAtOnce) && parts.find(next) === undefined) next++;
+    const reportCounted = reportFrom(part * length, next * length);
+    const counted = found === undefined ? await parts.count({ first: part, end: next }, reportCounted) : [found];
+    for (; part < next; part++) {
+      const ofDeployments = counted.shift()!;
+      if (ofDeployments.some((each) => isDivided(each, filter, division))) {
+        await scan(part * length, (part + 1) * length);
+      } else addPart(counter, ofDeployments, filter);
+    }
+    reportCounted(1);
+    await endOfTick();
+  }
+  await scan(end * length, range.end, reportFrom(end * length, range.end));
+}
+
+/** Opens some parts of the log. Each is counted by version and interval for each deployment, in their order. */
+async function openParts(
+  database: Database,
+  { length, parts }: KeptTallies,
+  matching: ScanOptions,
+  interval: Interval,
+  range: LogRange,
+) {
+  const { filter: { deployIds }, costing, failures = [], reads } = matching;
+  const view = await sha256(JSON.stringify([costing.prices, [...failures], [...reads?.feedback ?? []], interval]));
+  const keysOf = (part: number) => deployIds.map((deployId) => `${view} ${deployId} ${part}`);
+  // They are read before the records, so that a part that changes meanwhile is counted again the next time.
+  const changes = await readChanges(database, range, length);
+  return {
+    /** What was counted of a part, if it still holds. */
+    find(part: number): CountedPart[] | undefined {
+      const found = keysOf(part).map((key) => parts.get(key));
+      return found.every((each) => each?.changes === (changes.get(part) ?? 0)) ? found as CountedPart[] : undefined;
+    },
+    /** Counts parts, and keeps what was counted. */
+    async count({ first, end }: LogRange, report: (share: number) => void): Promise<CountedPart[][]> {
+      const counters = Array.from({ length: end - first }, () => deployIds.map(() => createPartCounter(interval)));
+      const visit = (record: MeasuredRecord) =>
+        counters[Math.floor(record.position / length) - first]![record.deployment]!.visit(record);
+      const all = { ...matching, filter: { deployIds } };
+      await scanAll(database, all, { first: first * length, end: end * length }, visit, report);
+      return counters.map((ofDeployments, nth) => {
+        const part = first + nth, keys = keysOf(part);
+        return ofDeployments.map((counter, deployment) => {
+          const counted = counter.finish(changes.get(part) ?? 0);
+          const isKnown = ({ group }: Group) => costing.modelOf(deployment, group) !== unknownModel;
+          // A version may have been published since the models were read.
+          if (counted.versions.every(isKnown)) parts.set(keys[deployment]!, counted, weightOf(counted));
+          return counted;
+        });
+      });
+    },
+  };
+}
+
+/** How often records of some parts, or feedback on them, were changed, by part. */
+async function readChanges(database: Database, { first, end }: LogRange, length: number): Promise<Map<number, number>> {
+  const rows = await database.read({
+    sql: `select (number << 8) / :length as part, sum(changes) as changes from changed_blocks
+      where number >= :first >> 8 and number < :end >> 8 group by 1`,
+    args: { length, first: first * length, end: end * length },
+  });
+  return new Map(rows.map((row) => [integer(row, "part"), integer(row, "changes")]));
+}
+
+function createPartCounter(interval: Interval) {
+  const counter = createCounter({ by: "version", interval });
+  let oldest = Infinity, newest = -Infinity;
+  return {
+    visit(record: MeasuredRecord): void {
+      oldest = Math.min(oldest, record.createdAt);
+      newest = Math.max(newest, record.createdAt);
+      counter.visit(record);
+    },
+    finish: (changes: number): CountedPart => ({
+      ...{ changes, oldest, newest },
+      versions: counter.finish().groups.map(({ group, tally, parts }) => ({
+        group,
+        // Those of the parts tell its latencies.
+        tally: packedTally({ ...tally, latencies: emptyHistogram() }),
+        parts: parts.map(({ group, at, tally }) => ({ group, at, tally: packedPart(tally) })),
+      })),
+    }),
+  };
+}
+
+const isDivided = ({ oldest, newest }: CountedPart, { from, to }: TimeRange, { splitAt }: Division): boolean =>
+  [from, to, splitAt].some((at) => at !== undefined && oldest < at && at <= newest);
+
+/** Adds what was counted of a part that no limit of time divides. */
+function addPart(counter: Counter, ofDeployments: CountedPart[], { promptVersions, from, to }: ScanOptions["filter"]) {
+  for (const [deployment, { oldest, newest, versions }] of ofDeployments.entries()) {
+    if (newest < (from ?? -Infinity) || oldest >= (to ?? Infinity)) continue;
+    for (const version of versions) {
+      if (promptVersions?.includes(version.group) ?? true) counter.add(deployment, version, oldest);
+    }
+  }
+}
+
+const partBytes = 500;
+
+const weightOf = ({ versions }: CountedPart): number =>
+  versions.flatMap(({ tally, parts }) => [tally, ...parts.map(({ tally }) => tally)])
+    .reduce((bytes, tally) => bytes + bytesOf(tally), partBytes);
