@@ -173,7 +173,12 @@ export function createModel() {
   }
 
   /** Whether requests sent at once got the answers that they would get one after the other, in some order. */
-  function explain(sent: Sent[], answers: Answer[], now: number): boolean {
+  function explain(sent: Sent[], answers: Answer[], now: number, acceptedBy: ReadonlyMap<string, KeyId>): boolean {
+    // Two keys may send the same record at once. The answers are the same, whichever came first.
+    const isAccepted = ({ key }: Sent, { json }: Answer, after: State, before: State) => {
+      const owner = acceptedBy.get((json as { id?: string } | undefined)?.id ?? "");
+      return after.entries === before.entries || owner === undefined || owner === key.id;
+    };
     const search = (before: State, left: number[]): boolean => {
       if (left.length === 0) {
         state = before;
@@ -181,7 +186,8 @@ export function createModel() {
       }
       const next = left.flatMap((index) => {
         const after = decide(before, sent[index]!, now, answers[index]!, left.length - 1);
-        return after === undefined ? [] : [{ after, rest: left.filter((other) => other !== index) }];
+        const isRight = after && isAccepted(sent[index]!, answers[index]!, after, before);
+        return !isRight ? [] : [{ after, rest: left.filter((other) => other !== index) }];
       });
       // A request that changes nothing may come first.
       const idle = next.find(({ after }) => after.entries === before.entries);
