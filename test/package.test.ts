@@ -486,13 +486,15 @@ if (currentRuntime === "Node") {
       "package.json",
       "providers.js",
       "providers.js.map",
+      "refusals.js",
+      "refusals.js.map",
       "snapshot.js",
       "snapshot.js.map",
       "token.js",
       "token.js.map",
       "types",
     ]);
-    for (const file of ["ai-sdk.js", "index.js", "providers.js", "snapshot.js", "token.js"]) {
+    for (const file of ["ai-sdk.js", "index.js", "providers.js", "refusals.js", "snapshot.js", "token.js"]) {
       assert.not.match(await readFile(`${own}/${file}`, "utf8"), /^import |from "\.\//m);
     }
     const manifest = JSON.parse(await readFile(`${own}/package.json`, "utf8"));
@@ -582,7 +584,7 @@ if (currentRuntime === "Node") {
   });
 
   test.full("the source maps of the client have the sources", async () => {
-    for (const file of ["ai-sdk", "index", "providers", "snapshot", "token"]) {
+    for (const file of ["ai-sdk", "index", "providers", "refusals", "snapshot", "token"]) {
       const path = `${page}/node_modules/promptledger-client/${file}.js.map`;
       const { sources, sourcesContent } = JSON.parse(await readFile(path, "utf8"));
       assert.is(sourcesContent.length, sources.length);

@@ -76,7 +76,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   const [records, pieces] = [recordLane, feedbackLane].map((lane) =>
     createQueue(options, transport, events, runtime, lane)
   ) as [Queue, Queue];
-  const snapshot = openSnapshot(kept, `${url} ${apiKey?.slice(3, 9)} `, events);
+  const useSnapshot = openSnapshot(kept, `${url} ${apiKey?.slice(3, 9)} `, events);
   let closing: Promise<Totals> | undefined;
 
   const enqueue = (queue: Queue, code: string, add: () => void): void => {
@@ -104,19 +104,17 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
         need(value === null || JSON.stringify(value) !== "null", "value must be finite");
         pieces.add({ ...given, record: id }, target, "", JSON.stringify([about, name, author]));
       }),
-    async feedbackToken(target, given) {
+    feedbackToken(target, given) {
       // The record's name and the time are those of the call.
       const known = { ...target }, at = runtime.now();
-      try {
-        const { makeToken } = await import("./token.ts");
-        return await makeToken(need, apiKey, known, given, at);
-      } catch (error) {
-        throw toClientError(error, "invalid_argument");
-      }
+      return import("./token.ts").then(({ makeToken }) => makeToken(need, apiKey, known, given, at))
+        .catch((error: unknown) => {
+          throw toClientError(error, "invalid_argument");
+        });
     },
   };
 
-  const prompts = createPrompts(options, transport, snapshot, events, calls, runtime);
+  const prompts = createPrompts(options, transport, useSnapshot, events, calls, runtime);
 
   const submit = async (record: DiagnosisItem): Promise<{ id: string }> => {
     try {
@@ -148,7 +146,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
       prompts.stop();
       await flush(timeout, true);
       const totals = sum(records.abandon(), pieces.abandon());
-      await within(runtime, timeout, snapshot.close());
+      await within(runtime, timeout, useSnapshot((snapshot) => snapshot.close()));
       events.close();
       transport.close();
       return totals;

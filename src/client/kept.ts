@@ -3,24 +3,20 @@ import { toClientError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import type { Snapshot, SnapshotStore } from "./snapshot.ts";
 
-/** A snapshot that is opened when it is used first. Without a path or a store it keeps nothing. Its functions never reject. */
+/** Uses a snapshot, which is opened the first time. Does nothing without a path or a store. Never rejects. */
+export type UseSnapshot = <T>(act: (snapshot: Snapshot) => Promise<T> | T) => Promise<T | undefined>;
+
 export const openSnapshot = (
   kept: string | SnapshotStore | undefined,
   owner: string,
   { emit }: Events,
-): Snapshot => {
+): UseSnapshot => {
   let opening: Promise<Snapshot> | undefined;
   const tell = (error: unknown) => emit("error", { error: toClientError(error, "snapshot_failed") });
 
-  const use = async <T>(act: (snapshot: Snapshot) => Promise<T> | T): Promise<T | undefined> => {
+  return async <T>(act: (snapshot: Snapshot) => Promise<T> | T): Promise<T | undefined> => {
     if (!kept) return undefined;
     opening ??= import("./snapshot.ts").then(({ createSnapshot }) => createSnapshot(kept, owner, tell));
     return await opening.then(act).catch(tell) as T | undefined;
-  };
-
-  return {
-    find: (deployId) => use((snapshot) => snapshot.find(deployId)),
-    set: (...change) => void use((snapshot) => snapshot.set(...change)),
-    close: () => use((snapshot) => snapshot.close()),
   };
 };

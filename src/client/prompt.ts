@@ -185,9 +185,9 @@ export type Calls = {
 /** Adds to values and lists what stands for the variables without either. */
 const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLists = {}): [Values, MessageLists] => {
   const missing = Object.entries(defaults).filter(([name]) => (own(values, name) ?? own(lists, name) ?? null) === null);
-  const those = (areLists: boolean) =>
-    Object.fromEntries(missing.filter(([, value]) => Array.isArray(value) === areLists));
-  return [{ ...values, ...those(false) as Values }, { ...lists, ...those(true) as MessageLists }];
+  // A text is empty, and a list, however empty, is true.
+  const those = (areTexts: boolean) => Object.fromEntries(missing.filter(([, value]) => !value === areTexts));
+  return [{ ...values, ...those(true) as Values }, { ...lists, ...those(false) as MessageLists }];
 };
 
 /** Makes a prompt of its content. */
@@ -225,13 +225,12 @@ export const createPrompt = (
           isDone = true;
           record(() => {
             const endAt = now();
-            const { status, usage, input, output, additional_properties: ofOutcome, ...more } = outcome;
+            const { usage, input, output, additional_properties: ofOutcome, ...more } = outcome;
             return {
               ...more,
               deployId,
               idempotencyKey,
               sessionId,
-              status,
               content: contentOf(input, output),
               // The clock may have been set back.
               latency: Math.max(0, endAt - startAt),

@@ -4,13 +4,13 @@ import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import { own } from "./fill.ts";
+import type { UseSnapshot } from "./kept.ts";
 import { maxBackOff, maxPrompts } from "./limits.ts";
 import { createPrompt, freeze, isPrompt } from "./prompt.ts";
 import type { BothServed, Calls, Fallback, Prompt, PromptContent, PromptDefaults, PromptSource } from "./prompt.ts";
 import { getsCandidate } from "./rollout.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Snapshot } from "./snapshot.ts";
 import type { Transport } from "./transport.ts";
 import { createWatch } from "./watch.ts";
 import type { Live } from "./watch.ts";
@@ -54,7 +54,7 @@ type CachedPrompt = {
 export const createPrompts = (
   { maxAge, maxStale, watch: interval, readTimeout, submitTimeout, retries, prompts = {} }: PromptsOptions,
   transport: Transport,
-  snapshot: Snapshot,
+  useSnapshot: UseSnapshot,
   events: Events,
   calls: Calls,
   runtime: Runtime,
@@ -97,8 +97,9 @@ export const createPrompts = (
       if (loading && startedAt < nextAt) return loading;
       // On Workers a load is lost with the request that began it.
       nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
+      // What throws rejects.
       const attempt = async () =>
-        await send<BothServed>(
+        send<BothServed>(
           `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,
           submitTimeout,
           isPrompt,
@@ -113,7 +114,7 @@ export const createPrompts = (
         loading = undefined;
         prompt = freeze(loaded);
         confirm(sentAt);
-        snapshot.set(deployId, loaded, sentAt);
+        void useSnapshot((snapshot) => snapshot.set(deployId, loaded, sentAt));
         if (from && from !== to) events.emit("change", { deployId, from, to });
         if (lastSeen) verify(...lastSeen);
         return loaded;
@@ -127,13 +128,14 @@ export const createPrompts = (
     };
 
     const refuse = (reason: PromptLedgerError): void => {
+      const at = now();
       loading = undefined;
       error = reason;
       if (error instanceof NotFoundError) {
         prompt = undefined;
-        snapshot.set(deployId, prompt, now());
+        void useSnapshot((snapshot) => snapshot.set(deployId, undefined, at));
       }
-      nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
+      nextAt = at + pauseAfter(error, ++failures, maxBackOff);
       if (!waiting) tell();
     };
 
@@ -205,7 +207,7 @@ export const createPrompts = (
   const findSubstitute = async (deployId: string, asked: PromptOptions, reason: PromptLedgerError) => {
     const kept = reason instanceof NotFoundError
       ? undefined
-      : await within(runtime, readTimeout, snapshot.find(deployId));
+      : await within(runtime, readTimeout, useSnapshot((snapshot) => snapshot.find(deployId)));
     if (isPrompt(kept)) return await promptOf(deployId, freeze(kept as BothServed), "snapshot", asked);
     if (!asked.fallback) return undefined;
     const content = { title: "", description: "", llmConfig: {}, version: 0, ...asked.fallback, deployId };

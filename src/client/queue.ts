@@ -147,12 +147,12 @@ export const createQueue = (
     // Why each item was not stored; undefined for those that were.
     const errors = await send<{ results: Result[] }>(path, submitTimeout, isWanted, undefined, text).then(
       ([{ results }, headers]) =>
-        results.map((result, index) => {
+        Promise.all(results.map((result, index) => {
           if (!isStored(result)) return errorOf(result.status, headers, result, "#");
           const id = idOf(result);
           if (id) items[index]!.target.id = id;
           return undefined;
-        }),
+        })),
       (error: PromptLedgerError) => {
         whole = error;
         return items.map(() => error);
@@ -273,7 +273,7 @@ export const createQueue = (
         }
       }
       // A queue that hovers at its bound is one episode.
-      if (!isCrowded()) isDropping = false;
+      isDropping &&= isCrowded();
     },
     drop(error) {
       dropped++;

@@ -21,7 +21,6 @@ import {
 } from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { RateLimitErrorResponse } from "./shapes.ts";
 
 /** The JSON of a response, undefined for 304; its headers; when it was asked for, in Unix ms. */
 export type Reply<T> = [body: T, headers: Headers, sentAt: number];
@@ -46,7 +45,7 @@ export type Transport = {
   /** How long to leave the service alone after so many failures in a row (from 1), in ms. */
   pauseAfter(error: { retryable: boolean; retryAfter?: number | undefined }, failures: number, maxMs: number): number;
   /** What a refusal means, be it a response or, marked by #, a result of a batch. */
-  errorOf(status: number, headers: Headers, body: unknown, mark?: "#"): PromptLedgerError;
+  errorOf(status: number, headers: Headers, body: unknown, mark?: "#"): Promise<PromptLedgerError>;
   /** Aborts what is under way, and refuses all that is sent later. */
   close(): void;
 };
@@ -57,27 +56,10 @@ type TransportOptions = {
   fetch: (request: Request) => Promise<Response>;
 };
 
-/**
- * What a refusal means, by its status, its text, and its code or the reset of the quota. A gateway's body may have an `error` too,
- * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record. A batch
- * whose results have the right form is the service's: `#` marks them.
- */
-const meanings: [pattern: RegExp, kind: typeof PromptLedgerError, code: string][] = [
-  [
-    /^#4(0[049]|13|22) (?!Deploy not )|^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Re(quest body|cord) must be (at most|nested) |Idempotency-Key)/,
-    InvalidRequestError,
-    "invalid_request",
-  ],
-  [
-    /^#?40[13] (Missing or invalid authorization|(No|Invalid) API key|This key may not) /,
-    AuthenticationError,
-    "unauthorized",
-  ],
-  [/^#?404 Deploy not found or not accessible /, NotFoundError, "deployment_not_found"],
-  [/^#?429 Rate limit exceeded (quota_exhausted|\d{10})$/, QuotaExceededError, "quota_exhausted"],
-  [/^#?(408|50[0234]) | too_much_feedback$/, UnavailableError, "unavailable"],
-  [/ /, UnavailableError, unexpected],
-];
+let refusals: Promise<typeof import("./refusals.ts")> | undefined;
+
+/** Loads what refusals mean. */
+export const loadRefusals = () => refusals ??= import("./refusals.ts");
 
 export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtime: Runtime): Transport => {
   const { now, hasTimers, startTimer } = runtime;
@@ -117,7 +99,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
         if (status === 304 ? headers["If-None-Match"]?.endsWith(received.get("ETag")!) : ok && isWanted(Object(body))) {
           return [body as T, received, sentAt];
         }
-        throw errorOf(status, received, body);
+        throw await errorOf(status, received, body);
       });
       let left = timeout;
       // The client does not rely on the fetch that it is given to heed the signal.
@@ -143,26 +125,17 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
     }
   };
 
-  const errorOf = (status: number, headers: Headers, body: unknown, mark = ""): PromptLedgerError => {
-    const { error, code, details } = Object(body) as Partial<RateLimitErrorResponse & { code: string }>;
-    const text = typeof error === "string" ? error : "";
-    const said = `${mark}${status} ${text} ${details?.resetTime ?? code}`;
-    const [, kind, standard] = meanings.find(([pattern]) => pattern.test(said))!;
-    // What comes from something in between may be gone the next time.
-    const retryable = kind === UnavailableError;
-    // A result of a batch has no details, but the batch has the headers.
-    const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => +headers.get(`X-RateLimit-${name}`)!);
-    const quota = { limit, used, resetTime: reset!, upgradeUrl: null, ...details };
-    const facts = {
-      status,
-      requestId: headers.get("X-Request-Id") ?? undefined,
-      retryAfter: 1000 * +headers.get("Retry-After")! || undefined,
-      retryable,
-      ...(kind === QuotaExceededError && { ...quota, resetAt: new Date(1000 * quota.resetTime) }),
-    };
-    const message = standard !== unexpected && text ||
-      `Unexpected response ${status} from ${url}: ${text || "is it promptledger?"}`;
-    return new kind(!retryable && code || standard, message, facts);
+  const errorOf: Transport["errorOf"] = async (...refusal) => {
+    try {
+      const { toError } = await loadRefusals();
+      return toError(
+        [InvalidRequestError, AuthenticationError, NotFoundError, QuotaExceededError, UnavailableError],
+        url,
+        ...refusal,
+      );
+    } catch (error) {
+      return unavailable(unexpected, String(error), error as Error);
+    }
   };
 
   const pauseAfter: Transport["pauseAfter"] = ({ retryable, retryAfter = 0 }, failures, maxMs) =>

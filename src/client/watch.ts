@@ -33,7 +33,7 @@ export const createWatch = (
   { now, startTimer }: Runtime,
 ): Watch => {
   let askedAt = 0, nextAt = 0, failures = 0;
-  let isBlind = false;
+  let isBlind: boolean | undefined;
   let cancelTimer: (() => void) | undefined;
   let tag: string | null;
   let live: Live = new Map();

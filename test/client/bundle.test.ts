@@ -9,9 +9,9 @@ import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("client bundle");
 
-const mostBytes = 15_050; // minified, of what every client loads
+const mostBytes = 14_000; // minified, of what every client loads
 /** What a client loads when it is first used. */
-const later = { "snapshot.js": 980, "token.js": 1_560 };
+const later = { "refusals.js": 1_200, "snapshot.js": 980, "token.js": 1_560 };
 const others = {
   "ai-sdk": { most: 7_300, shared: ["outcome", "trace", "uuid"] },
   providers: { most: 4_700, shared: ["outcome", "trace"] },

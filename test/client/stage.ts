@@ -5,6 +5,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { ClientEvents } from "../../src/client/events.ts";
 import type { ClientOptions } from "../../src/client/options.ts";
 import type { Runtime } from "../../src/client/runtime.ts";
+import { loadRefusals } from "../../src/client/transport.ts";
 import { promoteDeployment, pushPrompt } from "../actions.ts";
 import { createWorld, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -27,6 +28,9 @@ type VirtualClock = {
   /** The timers that have not fired, by whether they keep a process from ending. */
   timers(): { held: number; others: number };
 };
+
+// The client loads it in real time.
+await loadRefusals();
 
 type Timer = { at: number; call: () => void; held: boolean };
 

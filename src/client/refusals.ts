@@ -1,0 +1,61 @@
+// What refusals of the service mean. The client loads this with the first refusal, which many clients never get. So it imports
+// nothing that the client has.
+import type { PromptLedgerError } from "./errors.ts";
+import type { RateLimitErrorResponse } from "./shapes.ts";
+
+/** The places of the classes of errors that `toError` is given. */
+const invalid = 0, unauthorized = 1, notFound = 2, quota = 3, unavailable = 4;
+
+const unexpected = "unexpected_response";
+
+/**
+ * What a refusal means, by its status, its text, and its code or the reset of the quota. A gateway's body may have an `error` too,
+ * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record. A batch
+ * whose results have the right form is the service's: `#` marks them.
+ */
+const meanings: [pattern: RegExp, kind: number, code: string][] = [
+  [
+    /^#4(0[049]|13|22) (?!Deploy not )|^4(00|13|22) (Field .+ must be |Missing (required field|or invalid deployId) |Re(quest body|cord) must be (at most|nested) |Idempotency-Key)/,
+    invalid,
+    "invalid_request",
+  ],
+  [
+    /^#?40[13] (Missing or invalid authorization|(No|Invalid) API key|This key may not) /,
+    unauthorized,
+    "unauthorized",
+  ],
+  [/^#?404 Deploy not found or not accessible /, notFound, "deployment_not_found"],
+  [/^#?429 Rate limit exceeded (quota_exhausted|\d{10})$/, quota, "quota_exhausted"],
+  [/^#?(408|50[0234]) | too_much_feedback$/, unavailable, "unavailable"],
+  [/ /, unavailable, unexpected],
+];
+
+/** The error of a refusal by what answers at `url`: a response or, marked by #, a result of a batch. */
+export const toError = (
+  kinds: readonly (typeof PromptLedgerError)[],
+  url: string,
+  status: number,
+  headers: Headers,
+  body: unknown,
+  mark = "",
+): PromptLedgerError => {
+  const { error, code, details } = Object(body) as Partial<RateLimitErrorResponse & { code: string }>;
+  const text = typeof error === "string" ? error : "";
+  const said = `${mark}${status} ${text} ${details?.resetTime ?? code}`;
+  const [, kind, standard] = meanings.find(([pattern]) => pattern.test(said))!;
+  // What comes from something in between may be gone the next time.
+  const retryable = kind === unavailable;
+  // A result of a batch has no details, but the batch has the headers.
+  const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => +headers.get(`X-RateLimit-${name}`)!);
+  const ofQuota = { limit, used, resetTime: reset!, upgradeUrl: null, ...details };
+  const facts = {
+    status,
+    requestId: headers.get("X-Request-Id") ?? undefined,
+    retryAfter: 1000 * +headers.get("Retry-After")! || undefined,
+    retryable,
+    ...(kind === quota && { ...ofQuota, resetAt: new Date(1000 * ofQuota.resetTime) }),
+  };
+  const message = standard !== unexpected && text ||
+    `Unexpected response ${status} from ${url}: ${text || "is it promptledger?"}`;
+  return new kinds[kind]!(!retryable && code || standard, message, facts);
+};
