@@ -80,7 +80,7 @@ export const createPrompts = (
     let lastSeen: Parameters<typeof verify> | undefined;
     // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
     let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
-    let isStale = false; // and `stale` was emitted
+    let isStale: boolean | undefined; // and `stale` was emitted
     let waiting = 0; // callers of a load, who get its error themselves
 
     const confirm = (at: number): void => {
@@ -97,9 +97,8 @@ export const createPrompts = (
       if (loading && startedAt < nextAt) return loading;
       // On Workers a load is lost with the request that began it.
       nextAt = startedAt + readTimeout + (hasTimers ? submitTimeout : 0);
-      // What throws rejects.
       const attempt = async () =>
-        send<BothServed>(
+        await send<BothServed>(
           `/v1/prompts?deployId=${encodeURIComponent(deployId)}`,
           submitTimeout,
           isPrompt,

@@ -100,7 +100,7 @@ export const createQueue = (
   let futile = 0; // batches in a row that came to nothing
   /** Why the last batch that was answered, or was not, must be sent again. */
   let failure: PromptLedgerError | undefined;
-  let isDropping = false;
+  let isDropping: boolean | undefined;
   let cancelTimer = () => {};
   const onFlushed: (() => void)[] = [];
 

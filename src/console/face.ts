@@ -278,7 +278,7 @@ const callerOf =
     const leave = await longWork.enter(ownerOf(caller));
     try {
       const database = untilGone(longStore.database, isGone);
-      return await perform(operation, { ...store, database, caller, report }, toInput(input));
+      return await perform(operation, { ...longStore, database, caller, report }, toInput(input));
     } finally {
       leave();
     }
