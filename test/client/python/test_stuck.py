@@ -11,6 +11,7 @@ from typing import List
 from server import Server, reference
 from stage import is_full
 from promptledger import Client, Request, Response
+from promptledger.connection import HttpTransport
 
 limits = f"""
 import signal, threading, time
@@ -88,6 +89,31 @@ class Stuck(unittest.TestCase):
         client.prompt(reference).call(session_id="1").done(status=1, output="x")
         client.flush()
         self.assertLess(self.server.started["1"], real() // 1_000_000 - 3_000_000)
+
+    def test_a_clock_that_is_set_back_while_the_service_is_away_holds_up_nothing(self) -> None:
+        real = time.time_ns
+        self.addCleanup(setattr, time, "time_ns", real)
+        send = HttpTransport(self.server.url)
+        is_away, failed = threading.Event(), threading.Event()
+
+        def transport(request: Request) -> Response:
+            if is_away.is_set():
+                raise OSError("No route")
+            return send(request)
+
+        client = Client(url=self.server.url, api_key="pl_key", transport=transport, watch_seconds=0.1)
+        self.addCleanup(client.close)
+        client.on("error", lambda _: failed.set())
+        self.assertEqual(client.prompt(reference).version, 1)
+        is_away.set()
+        self.assertTrue(failed.wait(120))
+        time.time_ns = lambda: real() - 3_600_000_000_000
+        is_away.clear()
+        self.server.version = 2
+        deadline = time.monotonic() + 120
+        while client.prompt(reference).version == 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(client.prompt(reference).version, 2)
 
     def test_a_prompt_does_not_wait_for_requests_that_never_end(self) -> None:
         ended = threading.Event()
