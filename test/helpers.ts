@@ -40,7 +40,7 @@ const patientManagement = managementWith({ adminToken }, () => createSlots(16, p
 });
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 5_000 }), mcp()];
+export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 500 }), mcp()];
 
 export const promptFile = {
   title: "Greeting",
@@ -119,19 +119,24 @@ async function readMigrated(): Promise<Statement[]> {
   return await readStatements(database);
 }
 
+const rowsAtOnce = 200; // with fewer values than SQLite takes
+
 /** The statements that make what a database has. */
 export async function readStatements(database: Database): Promise<Statement[]> {
   const made = await database.read({ sql: "select type, name, sql from sqlite_master where sql is not null" });
   const tables = made.filter(({ type }) => type === "table");
-  const rows = tables.map(async ({ name }) =>
-    (await database.read({ sql: `select * from ${name}` })).map(({ statistics: _, ...row }) => {
-      const columns = Object.keys(row);
-      return {
-        sql: `insert into ${name} (${columns}) values (${columns.map(() => "?")})`,
-        args: Object.values(row) as Statement["args"],
-      };
-    })
-  );
+  const rows = tables.map(async ({ name }) => {
+    const found = (await database.read({ sql: `select * from ${name}` })).map(({ statistics: _, ...row }) => row);
+    const columns = Object.keys(found[0] ?? {}), places = `(${columns.map(() => "?")})`;
+    const statements: Statement[] = [];
+    // One statement for many rows costs a fraction of one for each.
+    for (let start = 0; start < found.length; start += rowsAtOnce) {
+      const some = found.slice(start, start + rowsAtOnce);
+      const sql = `insert into ${name} (${columns}) values ${some.map(() => places)}`;
+      statements.push({ sql, args: some.flatMap((row) => Object.values(row)) as (string | number | null)[] });
+    }
+    return statements;
+  });
   const toSql = ({ sql }: Row) => ({ sql: sql as string });
   // What triggers have made is there.
   const rest = made.filter(({ type }) => type !== "table").map(toSql);

@@ -6,7 +6,8 @@ import { inFolder, seconds } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { emptyOutcomes } from "./load.ts";
 
-const step = 5_000; // records that are stored between one kill and the next
+/** How many records are stored between one kill and the next. */
+export const queueScale = { step: 5_000 };
 const bounds = { queued: 10_000, queuedBytes: 32 * 1024 * 1024 };
 
 export const clientQueue: Fault = {
@@ -15,7 +16,9 @@ export const clientQueue: Fault = {
     inFolder(async (path) => {
       const seeded = await createSeededDatabase(`file:${path}/ledger.db`);
       const settings = { DATABASE_URL: seeded.url, PORT: String(await findFreePort()) };
-      const records = step * rounds;
+      const { step } = queueScale;
+      // Some are left after the last kill.
+      const records = step * (rounds + 1);
       let service = await startService(runtime, settings);
       const env = { PROMPTLEDGER_URL: service.url, PROMPTLEDGER_API_KEY: seeded.tenant.key };
       const args = [String(records), String(step)];

@@ -27,6 +27,8 @@ const soundTime = 300; // ms of load before and after
 const connections = 16;
 /** More than SQLite's page cache, and than the 16 MiB of WAL after which the service checkpoints. */
 const manyRecords = 2_500;
+/** More than SQLite's page cache alone, so that the WAL is read. */
+const moreThanCached = 600;
 /** 8 kB that identify their record. */
 const content = (number: number) => ({ input: `${number} `.padEnd(8, "x").repeat(1_000) });
 
@@ -166,7 +168,13 @@ const write = { calls: "pwrite64", when: "30+50" };
 const sync = { calls: "fsync,fdatasync", result: "error=EIO" };
 
 const injections: Record<string, Injection> = {
-  "EIO reading the WAL": { ...read, file: "-wal", result: "error=EIO", isVisible: false },
+  "EIO reading the WAL": {
+    ...read,
+    file: "-wal",
+    result: "error=EIO",
+    isVisible: false,
+    recordsBefore: moreThanCached,
+  },
   "end of file reading the WAL": { ...read, file: "-wal", result: "retval=0", isVisible: false },
   "EIO reading the database": { ...read, file: "", result: "error=EIO", when: "5+5", isVisible: true },
   "EIO writing the WAL": { ...write, file: "-wal", result: "error=EIO", isVisible: true },

@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { atOnce } from "../at-once.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { queueScale } from "./client-queue.ts";
 import { inFolder } from "./fault.ts";
 import { faults } from "./faults.ts";
 import { scale } from "./feedback.ts";
@@ -17,6 +18,7 @@ const test = suite(`faults on ${currentRuntime}`);
 const testAtOnce = atOnce(test, 3);
 
 scale.chains = 40;
+queueScale.step = 1_000;
 // `npm test` leaves the processors to its other files.
 if (!isFull) pace.thinkMs = 80;
 

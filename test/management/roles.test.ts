@@ -192,6 +192,10 @@ function refusalOf(needed: string, isForAll: boolean, isBound: boolean) {
   return { error, code };
 }
 
+/** In part, those on both sides of what a call requires. */
+const rolesAround = (needed: Role): readonly Role[] =>
+  isFull ? roles : roles.filter((_, rank) => Math.abs(rank - roles.indexOf(needed)) <= 1);
+
 const mayAs = (role: Role, needed: Role) => roles.indexOf(role) >= roles.indexOf(needed);
 const codeOf = ({ json }: Answer) => (json as { code?: string } | undefined)?.code;
 
@@ -232,7 +236,7 @@ for (const operation of operations) {
         const before = await dump(world);
         const before404 = (answer: Answer, named: Named) =>
           [answer.status, Object.values(named).reduce((text, id) => text.replaceAll(id, "?"), answer.text)] as const;
-        for (const role of roles) {
+        for (const role of rolesAround(needed)) {
           const who = [tokens.all[role]!, ...(role === "owner" ? [] : [tokens.bound[role]!])];
           if (!mayAs(role, needed)) {
             for (const token of who) {
@@ -261,7 +265,7 @@ for (const operation of operations) {
         }
         assert.is(await dump(world), before);
         // Every role that may do it does it. The least role is first, because the others may find its changes made.
-        for (const role of roles.filter((role) => mayAs(role, needed))) {
+        for (const role of rolesAround(needed).filter((role) => mayAs(role, needed))) {
           const isRefused = role === "owner" || isOverAll && !operation.isScoped;
           const token = isRefused ? tokens.all[role]! : tokens.bound[role]!;
           if (needsTaking.includes(operation.id)) {

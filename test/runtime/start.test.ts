@@ -20,6 +20,8 @@ import { createClock, startOnClock } from "./clock.ts";
 
 const starts = suite(`start on ${currentRuntime}`);
 const test = atOnce(starts, 3);
+/** Adds a test of what no runtime does in its own way. */
+const testOnNode: typeof test = currentRuntime === "Node" ? test : () => {};
 
 const folder = await createFolder();
 starts.after(() => folder.remove());
@@ -36,17 +38,23 @@ const patient = (settings: Record<string, string> = {}) => managed({ SHUTDOWN_TI
 
 const readMetrics = (base: string) => send(base, "/metrics", { headers: [`Authorization: Bearer ${adminToken}`] });
 
-test("starts on an empty database without management or metrics, and shows the three commands that set it up", async () => {
-  const service = await startService(
-    currentRuntime,
-    settingsOf({ npm_lifecycle_event: "start", npm_package_name: "promptledger" }),
-  );
-  assert.is((await send(service.url, "/v1/prompts")).status, 401);
-  assert.is((await readMetrics(service.url)).status, 404);
-  assert.is(await service.stop(), 0);
-  const commands = service.output().match(/npm run -s cli -- \w+ \w+/g);
-  assert.equal(commands, ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`));
-});
+testOnNode(
+  "starts on an empty database without management or metrics, and shows the three commands that set it up",
+  async () => {
+    const service = await startService(
+      currentRuntime,
+      settingsOf({ npm_lifecycle_event: "start", npm_package_name: "promptledger" }),
+    );
+    assert.is((await send(service.url, "/v1/prompts")).status, 401);
+    assert.is((await readMetrics(service.url)).status, 404);
+    assert.is(await service.stop(), 0);
+    const commands = service.output().match(/npm run -s cli -- \w+ \w+/g);
+    assert.equal(
+      commands,
+      ["workspace create", "key create", "prompt push"].map((name) => `npm run -s cli -- ${name}`),
+    );
+  },
+);
 
 /** The events of a log in JSON. The first one has the URL of the service. */
 function readEvents({ url, output }: Running) {
@@ -80,15 +88,23 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   });
 }
 
-test("with an admin token management and metrics are on and require it, and the log has the limits in force", async () => {
-  const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "60", LOG_FORMAT: "json" });
-  const service = await startService(currentRuntime, settings);
-  assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
-  assert.is(await service.stop(), 0);
-  const pages = `${service.url}/console`;
-  const changed = { database: settings.DATABASE_URL, management: "on", maxBodyBytes: 1000, shutdownTimeoutMs: 60_000 };
-  assert.equal(readEvents(service).fields, { ...listening, console: pages, ...changed });
-});
+testOnNode(
+  "with an admin token management and metrics are on and require it, and the log has the limits in force",
+  async () => {
+    const settings = managed({ MAX_BODY_BYTES: "1000", SHUTDOWN_TIMEOUT: "60", LOG_FORMAT: "json" });
+    const service = await startService(currentRuntime, settings);
+    assert.equal([(await send(service.url, "/metrics")).status, (await readMetrics(service.url)).status], [401, 200]);
+    assert.is(await service.stop(), 0);
+    const pages = `${service.url}/console`;
+    const changed = {
+      database: settings.DATABASE_URL,
+      management: "on",
+      maxBodyBytes: 1000,
+      shutdownTimeoutMs: 60_000,
+    };
+    assert.equal(readEvents(service).fields, { ...listening, console: pages, ...changed });
+  },
+);
 
 test("METRICS_PORT serves probes and metrics on METRICS_HOST", async () => {
   const service = await startService(currentRuntime, managed({ METRICS_PORT: "0", METRICS_HOST: "localhost" }));
@@ -198,7 +214,7 @@ test("a submit that arrives while it stops is stored, even if its body ends when
   held.close();
 });
 
-test("with SHUTDOWN_DELAY it still answers when a service without it would have stopped", async () => {
+testOnNode("with SHUTDOWN_DELAY it still answers when a service without it would have stopped", async () => {
   const service = await startService(currentRuntime, patient({ SHUTDOWN_DELAY: "3599" }));
   const other = await startService(currentRuntime, patient());
   void service.stop();
@@ -256,7 +272,7 @@ const failures: [name: string, settings: Record<string, string>, error: string][
   ],
 ];
 
-test("MIGRATE=false refuses an empty database, which the migrate command sets up", async () => {
+testOnNode("MIGRATE=false refuses an empty database, which the migrate command sets up", async () => {
   const settings = { DATABASE_URL: `file:${folder.path}/unmigrated.db`, MIGRATE: "false" };
   assert.match((await runService(settings)).said, "cannot be used: it does not exist: run promptledger migrate");
   assert.equal((await readdir(folder.path)).filter((name) => name.startsWith("unmigrated")), []);
