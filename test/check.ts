@@ -10,6 +10,7 @@ import {
   defaultSteps,
   durations,
   durationsPath,
+  fullName,
   jobsOf,
   listFiles,
   nameOf,
@@ -109,8 +110,10 @@ function summarize(): void {
 
 /** Stores how long each file took. Those that did not run keep what they took before. */
 function record(): void {
-  for (const { job: { on, file, env }, seconds } of results) {
-    if (file !== undefined && env === undefined) (durations[on] ??= {})[file] = Math.round(seconds * 10) / 10;
+  for (const { job: { on, runtime, file, env }, seconds } of results) {
+    // Other versions of Node are taken to be as fast.
+    if (file === undefined || on !== runtime) continue;
+    (durations[env === undefined ? on : fullName(on)] ??= {})[file] = Math.round(seconds * 10) / 10;
   }
   const known = new Set(listFiles().map(({ file }) => file));
   const sorted = Object.entries(durations).map(([on, times]) => [

@@ -1,4 +1,5 @@
 // Whatever numbers clients have sent, everything that reads them answers: operations, pages and commands.
+// Runs on Node alone.
 import { isFull, suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../src/database/migrate.ts";

@@ -69,7 +69,7 @@ export const stepSets: Record<string, string[]> = {
 const unknownSeconds = 10; // that a file takes which was not timed yet
 
 export const durationsPath = pathOf("test/durations.json");
-/** Seconds by runtime and file, on an idle machine. */
+/** Seconds by runtime and file, on an idle machine. `Node in full` has those of full forms that take longer. */
 export const durations: Record<string, Record<string, number>> = JSON.parse(readFileSync(durationsPath, "utf8"));
 
 /** The jobs of a step. */
@@ -88,7 +88,7 @@ export async function jobsOf(step: string): Promise<Job[]> {
         .map((file) => {
           // What is the same on all runtimes is exhaustive on Node.
           const isInFull = runtime === "Node" || file.isOfRuntimes;
-          return jobOf(runtime, file, isInFull ? { env: { TEST_SCOPE: "full" } } : {});
+          return jobOf(runtime, file, isInFull ? inFull(runtime, file) : {});
         })
     );
     return [...rest, ...(await Promise.all(nodeVersions.map(jobsOf))).flat()];
@@ -110,6 +110,15 @@ const jobOf = (runtime: Runtime, { file, isAlone }: TestFile, more: Partial<Job>
   isAlone,
   ...more,
 });
+
+/** How a job is in full. */
+function inFull(runtime: Runtime, { file }: TestFile): Partial<Job> {
+  const seconds = durations[fullName(runtime)]?.[file];
+  return { env: { TEST_SCOPE: "full" }, ...seconds === undefined ? {} : { seconds } };
+}
+
+/** Where `durations` has what full forms take. */
+export const fullName = (runtime: string): string => `${runtime} in full`;
 
 /** The command that repeats a test, or a file. */
 export function repeatCommand({ runtime, file, env }: Job, name?: string): string {

@@ -1,4 +1,5 @@
 // The statistics of a rollout on the command line.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openPlaces, words } from "./places.ts";

@@ -1,6 +1,7 @@
 // A day of an application on a virtual clock: 10 processes ask for 5 prompts, record their calls and give thumbs, while 100 promotions are made,
 // the service is away for an hour, slow for ten minutes and restarted ten times, and so are the processes. For ten minutes the key
 // is refused, six times a deployment is switched off, and twelve times something else answers in place of the service.
+// Runs on Node alone.
 // Runs in CI alone.
 import { readFile } from "node:fs/promises";
 import process from "node:process";

@@ -1,4 +1,5 @@
 // Each number on a page is that of the command line, over random histories.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

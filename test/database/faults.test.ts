@@ -1,5 +1,6 @@
 // A database that fails at every operation and statement, with every kind of error. Nothing is half written. Nothing is
 // counted that was not answered, unless a reply was lost. The next request is served.
+// Runs on Node alone.
 import process from "node:process";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // The OpenAPI description matches what the service does, for every operation and every status in it, and passes a linter.
+// Runs on Node alone.
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Workspaces and API keys, managed over HTTP.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { defaultStatuses } from "../../src/management/statuses.ts";

@@ -1,4 +1,5 @@
 // Release sets: all or none, exactly as planned, and nothing the second time.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

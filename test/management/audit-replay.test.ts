@@ -1,5 +1,6 @@
 // The audit log is complete: replaying its entries in order gives the current catalog. Several tokens make random
 // concurrent changes. OPERATIONS sets how many, SEED which.
+// Runs on Node alone.
 import process from "node:process";
 import { seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

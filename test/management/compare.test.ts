@@ -1,4 +1,5 @@
 // Comparing the records of two versions or two deployments.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Comparison } from "../../src/management/compare.ts";

@@ -1,4 +1,5 @@
 // Deleting a workspace removes everything in it and nothing else. The ledger balances before, during and after.
+// Runs on Node alone.
 import process from "node:process";
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";

@@ -1,4 +1,5 @@
 // Guards of rollouts: they stop a candidate that is beyond a limit, once, and nothing else.
+// Runs on Node alone.
 import * as assert from "uvu/assert";
 import { checkGuards } from "../../src/management/rollout-checks.ts";
 import { verifyBalanced } from "../balanced.ts";

@@ -1,5 +1,6 @@
 // A token of one workspace learns nothing of how much others use the service. Two tenants work at random. All that one of them
 // can see is compared with what it sees where the other one does nothing: it is the same but for ids, hashes and cursors.
+// Runs on Node alone.
 import process from "node:process";
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";

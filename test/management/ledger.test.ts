@@ -1,4 +1,5 @@
 // The ledger: listing calls and usage, pruning, and verifying that everything balances.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

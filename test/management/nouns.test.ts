@@ -1,5 +1,6 @@
 // A noun is declared in nouns.ts, from which most of what it needs follows. Here is what may still be forgotten: a table, an id or
 // a change in the audit log of no declared noun, and code that has to read, remove or show each noun.
+// Runs on Node alone.
 import { readdir, readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

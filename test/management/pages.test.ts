@@ -1,4 +1,5 @@
 // Every list in pages: newest first, without gaps and duplicates, whatever is added in between.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // The search of prompts finds a text in any case, however the JSON of the messages is written.
+// Runs on Node alone.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Publishing creates the prompt, the version and the deployment in one transaction.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";

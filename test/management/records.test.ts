@@ -1,4 +1,5 @@
 // Records: filters and deletion.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Reading stored records again, for the tokens that an older rule did not count.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";

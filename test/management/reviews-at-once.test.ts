@@ -1,4 +1,5 @@
 // Several processes whose reviewers take records of one review at the same moment.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";

@@ -1,5 +1,6 @@
 // Which role may do what: every operation with every role, for all workspaces and bound to one, on own, foreign and missing
 // items, on protected and other deployments. The cases are made from the declarations of the operations.
+// Runs on Node alone.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";

@@ -1,4 +1,5 @@
 // Statistics of rollouts: which records they count, and what they say.
+// Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { RolloutStats } from "../../src/management/rollout-stats.ts";

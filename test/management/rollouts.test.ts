@@ -1,4 +1,5 @@
 // Rollouts: who may start, change and stop one, what ends it, and what history and audit log say of it.
+// Runs on Node alone.
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";

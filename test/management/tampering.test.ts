@@ -1,5 +1,6 @@
 // Tamperings with the audit log, with what guards it, and with the rows that it is about. Each is made in a copy of a database
 // with a random history, and `verify` finds it, unless it is one of those that the documents say it cannot find.
+// Runs on Node alone.
 import process from "node:process";
 import fc from "fast-check";
 import { isFull, seed, suite } from "../suite.ts";

@@ -1,5 +1,6 @@
 // Feedback that was changed in the database by hand is found, with its place. One log has every kind of feedback, and each test
 // makes one change to it.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";

@@ -1,4 +1,5 @@
 // A log that was tampered with does not balance. One log has every kind of row, and each test makes one change to it.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";

@@ -1,4 +1,5 @@
 // Any message at all gets an error of the protocol or a result, never a 5xx.
+// Runs on Node alone.
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";

@@ -1,4 +1,5 @@
 // Deployments as prompts of the protocol, and prompts as resources.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createDeployment, createPrompt } from "../actions.ts";

@@ -1,4 +1,5 @@
 // The protocol itself: what is answered to faulty messages, to older clients, and to what is no message.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createApp } from "../../src/http/app.ts";

@@ -1,4 +1,5 @@
 // The tools of MCP, through the router on a real database.
+// Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";

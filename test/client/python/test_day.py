@@ -27,6 +27,7 @@ kinds = ["threads", "asyncio", "fork"] * 3 + ["threads"] if is_full else ["threa
 look_every = 16.5 / faster
 #: What the client warns of where nobody listens.
 expected = tuple(f"promptledger: {text} " for text in ("Cannot reach", "Unexpected response", "No response", "Deploy not found"))
+settling = 1.0  # s after which trouble is over
 patience = 30.0  # s that a promotion and a read may take longer on a busy machine: test_virtual_day.py has the exact bounds
 
 
@@ -117,14 +118,14 @@ class Day(unittest.TestCase):
             trouble = time.time()
             path = f"/deployments/{deployments['prompt-4@production']}"
             service.manage("POST", f"{path}/deactivate", {})
-            promote_for(look_every + patience)
+            promote_for(look_every + settling)
             service.manage("POST", f"{path}/activate", {})
             history.troubles.append((trouble, time.time()))
 
         for trouble in (restart, switch_off, restart) if is_full else (restart, switch_off):
             promote_for(20 / faster)
             trouble()
-            promote_for(look_every + patience)
+            promote_for(look_every + settling)
         if is_full:
             promote_for(20 / faster)
         return promotions
@@ -148,7 +149,7 @@ class Day(unittest.TestCase):
         calm = [
             history.lag(call["reference"], call["version"], call["at"])
             for call in calls.values()
-            if call["version"] and history.is_calm(call["at"], look_every + patience)
+            if call["version"] and history.is_calm(call["at"], look_every + settling)
         ]
         lag = max(calm, default=0.0)
         context = (
@@ -166,7 +167,7 @@ class Day(unittest.TestCase):
         self.assertGreater(network.dropped, 0, context)
         self.assertGreater(len(offs), 0, context)
         # Only what has no fallback, and was never read, is missed while the service is away.
-        away = [line for line in failed if history.is_calm(line["at"], look_every + patience)]
+        away = [line for line in failed if history.is_calm(line["at"], look_every + settling)]
         self.assertEqual(away, [], context)
 
         # Every record once, under the version and the deployment it was made with, and every thumb.
