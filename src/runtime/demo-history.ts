@@ -8,6 +8,7 @@ import { createDeployment } from "../management/deployments.ts";
 import { perform } from "../management/operation.ts";
 import type { Operation } from "../management/operation.ts";
 import { setPrice } from "../management/prices.ts";
+import { setRollout } from "../management/rollout-operations.ts";
 import { createToken } from "../management/tokens.ts";
 import { createPrompt, pushPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
@@ -26,11 +27,12 @@ export type Demo = {
 const minute = 60_000; // ms
 const day = 1_440 * minute;
 const days = 21;
-const sessionsPerDay = 9;
+/** How many sessions a day has. The last ones are those of a sale, in which a rollout is in progress. */
+const sessionsOn = (passed: number) => passed < 18 ? 9 : 27;
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-type Served = { deploy: { currentVersion: number }; llmConfig: { model: string } };
+type Served = { deploy: { currentVersion: number }; llmConfig: { model: string }; rollout?: { id: string } };
 
 /** A generator of numbers from 0 to 1, always the same ones, so that each demo tells the same story. */
 function createRandom(seed: number): () => number {
@@ -57,7 +59,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
 
   const { id: workspaceId } = await call(createWorkspace, "ada", {
     name: "Lamp & Shoe",
-    monthlyLimit: 1_500,
+    monthlyLimit: 2_000,
     statuses,
   });
   for (const price of prices) await call(setPrice, "ada", price);
@@ -98,10 +100,16 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     14: () => call(pushPrompt, "grace", { id: promptId, ...prompts.assistant[2]! }),
     15: () => call(promoteDeployment, "grace", { id: staging, version: 3 }),
     17: () => call(promoteDeployment, "ada", { id: deployId, from: "staging", note: "Fewer failures on staging" }),
+    18: async () => {
+      await call(pushPrompt, "grace", { id: promptId, ...prompts.assistant[3]! });
+      const guard = "failures=+5%,p95=+20%", note = "Is the smaller model enough?";
+      await call(setRollout, "ada", { id: deployId, version: 4, percent: 25, guard, note });
+    },
+    20: () => call(setRollout, "ada", { id: deployId, percent: 50, note: "No complaints so far" }),
   };
 
-  async function send(id: DeploymentId, secret: string, body?: object): Promise<string> {
-    const url = `http://demo/v1/${body === undefined ? "prompts" : "diagnosis"}?deployId=${id}`;
+  async function send(id: DeploymentId, secret: string, body?: object, key = ""): Promise<string> {
+    const url = `http://demo/v1/${body === undefined ? "prompts" : "diagnosis"}?deployId=${id}${key}`;
     const init = { headers: { Authorization: `Bearer ${secret}` } };
     const response = await service.fetch(
       new Request(url, body === undefined ? init : { ...init, method: "POST", body: JSON.stringify(body) }),
@@ -112,11 +120,13 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
 
   /** One question of a customer in a session, and its outcome. */
   async function ask(id: DeploymentId, sessionId: string, parent: string | undefined): Promise<string> {
-    const { deploy, llmConfig: { model } }: Served = JSON.parse(await send(id, key));
+    const { deploy, llmConfig: { model }, rollout }: Served = JSON.parse(
+      await send(id, key, undefined, `&key=${sessionId}`),
+    );
     const version = deploy.currentVersion;
     const index = Math.floor(random() * questions.length);
-    const hasFailed = random() < [0.05, 0.16, 0.02][version - 1]!;
-    const latency = Math.round((version === 3 ? 900 : 600) * (0.6 + random() * random() * 4));
+    const hasFailed = random() < [0.05, 0.16, 0.02, 0.03][version - 1]!;
+    const latency = Math.round([600, 600, 900, 550][version - 1]! * (0.6 + random() * random() * 4));
     const spanId = Math.floor(random() * 2 ** 32).toString(16).padStart(8, "0");
     at += latency;
     await send(id, key, {
@@ -126,7 +136,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
         input: JSON.stringify([{ role: "user", content: questions[index] }]),
         output: hasFailed ? pick(failures) : answers[index],
       },
-      ...{ latency, startAt: at - latency, endAt: at, promptVersion: version, model },
+      ...{ latency, startAt: at - latency, endAt: at, promptVersion: version, rollout: rollout?.id, model },
       additional_properties: {
         ...{ span_id: spanId, ...(parent === undefined ? {} : { parent_id: parent }) },
         usage: { input_tokens: 60 + Math.floor(random() * 240), output_tokens: 12 + Math.floor(random() * 60) },
@@ -135,14 +145,15 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     return spanId;
   }
 
+  let sessions = 0;
   for (let passed = 0; passed < days; passed++) {
     const start = now - (days - passed) * day;
     at = start + day / 3;
     await events[passed]?.();
-    for (let nth = 0; nth < sessionsPerDay; nth++) {
-      const opened = start + Math.floor(day * (0.35 + 0.6 * (nth + random()) / sessionsPerDay));
+    for (let nth = 0; nth < sessionsOn(passed); nth++) {
+      const opened = start + Math.floor(day * (0.35 + 0.6 * (nth + random()) / sessionsOn(passed)));
       at = Math.max(at, Math.min(opened, now - 600_000));
-      const sessionId = `order-${4000 + passed * sessionsPerDay + nth}`;
+      const sessionId = `order-${4000 + sessions++}`;
       const id = nth % 4 === 3 ? staging : deployId;
       let parent: string | undefined;
       for (let turn = 0; turn < 1 + Math.floor(random() * 3); turn++) {

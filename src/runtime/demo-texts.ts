@@ -46,6 +46,14 @@ export const prompts = {
       ),
       note: "No promises of refunds, and a larger model",
     },
+    {
+      ...assistant(
+        "You are the assistant of {{shop}}. Answer in one sentence, in the language of the customer.\n\n" +
+          "Name the order by its number {{order}}. Never promise a refund: say that a colleague looks into it.",
+        mini,
+      ),
+      note: "One sentence, and the smaller model again",
+    },
   ],
   summary: [{
     ...content(

@@ -21,6 +21,7 @@ import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
 import { reviewForAnHour } from "./hour.ts";
 import { workThroughReview } from "./review-walk.ts";
+import { walkThroughRollout } from "./rollout-walk.ts";
 import { listPaths } from "./walk.ts";
 import { enter, follow, go } from "./week.ts";
 
@@ -412,6 +413,17 @@ if (currentRuntime === "Node") {
         if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
         assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
       });
+    });
+  }
+
+  for (const hasScripts of [true, false]) {
+    test.full(`a rollout is started, raised, completed and stopped by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
+      const own = await stage();
+      await walkThroughRollout(browser, own, hasScripts, async (page) => {
+        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
+      });
+      await own.end();
     });
   }
 

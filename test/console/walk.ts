@@ -13,6 +13,7 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
   };
   const prompt = await follow(at("prompts"), "main a:has-text('assistant')");
   const deployment = await follow(`${prompt}?version=1`, "main .chip:has-text('production')");
+  const staging = await follow(`${prompt}?version=1`, "main .chip:has-text('staging')");
   const records = at(`records?deployment=${deployment.split("/").at(-1)}`);
   const record = await follow(records, "tbody th a");
   await page.goto(at("reviews/new?last=30d"));
@@ -33,7 +34,8 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     deployments: at("deployments"),
     deployment,
     promote: `${deployment}/promote?version=2`,
-    rollout: `${deployment}/rollout?version=2`,
+    rollout: `${deployment}/rollout`,
+    "rollout-new": `${staging}/rollout?version=2`,
     stats: `${deployment}/stats`,
     feedback: `${deployment}/feedback`,
     agreement: at("agreement?name=thumb&first=ann&second=bob"),
