@@ -225,7 +225,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
   };
   const refused = (error: unknown): FramedView =>
-    layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page.section);
+    layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page);
   if (request.method === "GET" && "show" in page) {
     const view = enterWorkspace().then(() => show(page, visit)).catch(refused);
     return await answerSoon({ view, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);
@@ -249,8 +249,7 @@ function logRefused(error: ErrorKind, { requestId, logContext: { failure } }: Re
 
 const answerWith = (root: string, view: FramedView): Answer => pageAnswer(documentOf(root, view), view.kind);
 
-const show = async (page: Page, visit: Visit): Promise<FramedView> =>
-  layout(visit, await page.show(visit), page.section);
+const show = async (page: Page, visit: Visit): Promise<FramedView> => layout(visit, await page.show(visit), page);
 
 /** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
 async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
@@ -258,7 +257,7 @@ async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
   try {
     const shown = await page.act(visit);
     if ("redirect" in shown) return redirectTo(shown.redirect);
-    return answerWith(visit.root, layout(visit, shown, page.section));
+    return answerWith(visit.root, layout(visit, shown, page));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return answerWith(visit.root, await show(page, { ...visit, refusal: error }));

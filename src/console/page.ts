@@ -11,7 +11,7 @@ import type { Workspace } from "../management/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { groupBy } from "../common/group-by.ts";
-import type { Html } from "./html.ts";
+import type { Html, Part } from "./html.ts";
 
 /** The parts of the console, as its navigation names them. */
 export const sections = {
@@ -63,6 +63,15 @@ export type Call = <Input extends object, Output>(
 /** What a page shows. The title tells its tab apart from others. */
 export type View = {
   title: string;
+  /** What stands above the body: a title, with the way to it, a sentence and what can be done. Without it, the body has its own. */
+  heading?: Part;
+  lede?: Part;
+  actions?: Part;
+  /** The page above this one, if that is not the one of its section, whose link may have a query. */
+  parent?: { label: Part; href: string } | undefined;
+  sectionQuery?: Query;
+  /** What a change did that led here, by the word that the query has for it. */
+  done?: Readonly<Record<string, Part>>;
   body: Html;
   /** The reason of a refusal that the page shows. */
   kind?: Refusal["kind"];
@@ -75,7 +84,17 @@ export type View = {
 /** The result of a change: a page to show, or one to go to. */
 export type Shown = View | { redirect: string };
 
-type Place = { path: string; section?: Section };
+type Place = { path: string };
+
+/** Pages whose paths begin with another word than that of their section. */
+const elsewhere: Partial<Record<string, Section>> = { agreement: "records", session: "sessions" };
+
+/** The part of the console that a page belongs to. */
+export function sectionOf({ path }: Place): Section | undefined {
+  const [, start, name = "overview"] = path.split("/");
+  if (start !== ":workspaceId") return undefined;
+  return Object.hasOwn(sections, name) ? name as Section : elsewhere[name];
+}
 
 /** A page at a path below the console. A change is sent to the page that shows it, and is refused without `act`. */
 export type Page = Place & {

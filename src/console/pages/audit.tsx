@@ -16,7 +16,6 @@ import type { Page, Resource, Section, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
@@ -26,7 +25,6 @@ const pageSize = 50;
 
 export const auditPage: Page = {
   path: "/:workspaceId/audit",
-  section: "audit",
   async show(visit) {
     const [{ found, refusal }, names] = await Promise.all([
       findWith(async () => {
@@ -41,21 +39,19 @@ export const auditPage: Page = {
       title: "Audit",
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: "Audit log",
+      lede: (
+        <>
+          Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
+        </>
+      ),
+      actions: (
+        <a class="button" href={link(visit, ["audit", "export"], query)} download>
+          Export JSON
+        </a>
+      ),
       body: (
         <>
-          <Heading
-            title="Audit log"
-            lede={
-              <>
-                Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
-              </>
-            }
-            actions={
-              <a class="button" href={link(visit, ["audit", "export"], query)} download>
-                Export JSON
-              </a>
-            }
-          />
           <Filters chips={<FilterChips visit={visit} path="audit" filters={filtersOf(visit)} />}>
             <Field
               label="Action"
@@ -92,7 +88,6 @@ export const auditPage: Page = {
 
 export const auditExport: Resource = {
   path: "/:workspaceId/audit/export",
-  section: "audit",
   async answer(visit) {
     return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
   },

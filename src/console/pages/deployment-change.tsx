@@ -20,7 +20,7 @@ import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { comparedFeedback } from "./compared-feedback.tsx";
@@ -31,7 +31,6 @@ import { readDifference } from "./version-difference.tsx";
 
 export const deploymentChangePage: Page = {
   path: "/:workspaceId/deployments/:deployId/:change",
-  section: "deployments",
   async show(visit) {
     const name = changeName(visit);
     const { title, submit, effect, isDangerous, operation } = changes[name];
@@ -44,16 +43,11 @@ export const deploymentChangePage: Page = {
     const isOther = version !== undefined && version !== currentVersion;
     return {
       title: `${title} ${reference}`,
+      heading: <>{title} {breakable(reference)}</>,
+      lede: effect,
+      parent: { label: isolated(reference), href: link(visit, ["deployments", id]) },
       body: (
         <>
-          <Heading
-            title={<>{title} {breakable(reference)}</>}
-            trail={[
-              { label: "Deployments", href: link(visit, ["deployments"]) },
-              { label: isolated(reference), href: link(visit, ["deployments", id]) },
-            ]}
-            lede={effect}
-          />
           {name === "promote" && await versionChoice(visit, deployment, version)}
           {(!hasVersion || isOther) && (
             <Guarded visit={visit} operation={operation} isProtected={isProtected}>

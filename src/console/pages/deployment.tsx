@@ -17,8 +17,7 @@ import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "..
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Section } from "../parts/heading.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
 import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
@@ -31,7 +30,6 @@ const mostRollouts = 10;
 
 export const deploymentPage: Page = {
   path: "/:workspaceId/deployments/:deployId",
-  section: "deployments",
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
@@ -49,19 +47,16 @@ export const deploymentPage: Page = {
     const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
     return {
       title: reference,
+      done: textsOf(deployment),
+      heading: breakable(reference),
+      actions: (
+        <>
+          <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
+          <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
+        </>
+      ),
       body: (
         <>
-          {doneNotice(visit, textsOf(deployment))}
-          <Heading
-            title={breakable(reference)}
-            trail={[{ label: "Deployments", href: link(visit, ["deployments"]) }]}
-            actions={
-              <>
-                <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
-                <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
-              </>
-            }
-          />
           <Facts>
             <Fact label="Serves">
               {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>{" "}

@@ -26,7 +26,7 @@ import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
 import { DraftForm } from "../parts/draft-form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { filledIn } from "../parts/preview.tsx";
 import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
@@ -36,7 +36,6 @@ type Base = { version: PromptVersion; latest: number } | undefined;
 
 export const editPage: Page = {
   path: "/:workspaceId/prompts/:promptId/edit",
-  section: "prompts",
   async show(visit) {
     const base = await findBase(visit);
     return viewOf(visit, base, hasDraft(visit) ? readDraft(visit.form) : toDraft(base!.version));
@@ -61,7 +60,6 @@ export const editPage: Page = {
 
 export const newPromptPage: Page = {
   path: "/:workspaceId/prompts/new",
-  section: "prompts",
   // deno-lint-ignore require-await -- a page returns a promise
   async show(visit) {
     return viewOf(visit, undefined, hasDraft(visit) ? readDraft(visit.form) : emptyDraft);
@@ -99,22 +97,17 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
     title,
     refusedField: [...faults].find(([, text]) => text === visit.refusal?.message)?.[0],
     isWide: true,
+    heading: base === undefined ? title : <>Edit {isolated(name!)}</>,
+    lede: base === undefined ? "Version 1. It is not served before it is deployed." : (
+      <>
+        From version {base.version.version}
+        {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
+        changes: publishing makes version {base.latest + 1}.
+      </>
+    ),
+    parent: base && { label: isolated(name!), href: link(visit, ["prompts", base.version.id]) },
     body: (
       <>
-        <Heading
-          title={base === undefined ? title : <>Edit {isolated(name!)}</>}
-          trail={[
-            { label: "Prompts", href: link(visit, ["prompts"]) },
-            ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
-          ]}
-          lede={base === undefined ? "Version 1. It is not served before it is deployed." : (
-            <>
-              From version {base.version.version}
-              {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
-              changes: publishing makes version {base.latest + 1}.
-            </>
-          )}
-        />
         {warning}
         {lack !== undefined ? <Notice kind="info">{lack}</Notice> : editorOf(visit, base, draft, faults)}
       </>

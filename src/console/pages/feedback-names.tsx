@@ -13,8 +13,7 @@ import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 
 const kinds = [["boolean", "Yes or no"], ["number", "Number"], ["label", "Label"]] as const;
@@ -35,7 +34,6 @@ const pageSize = 50;
 
 export const feedbackNamesPage: Page = {
   path: "/:workspaceId/settings/feedback",
-  section: "settings",
   async show(visit) {
     const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
     const chosen = names.find(({ name }) => name === asked(visit, "name"));
@@ -45,17 +43,15 @@ export const feedbackNamesPage: Page = {
     return {
       title: "Feedback names",
       refusedField: field,
+      done: {
+        declared: "The name is declared.",
+        removed: "The declaration is removed. Feedback that was given stays.",
+      },
+      heading: "Feedback names",
+      lede:
+        "What records are judged by. The first feedback under a name, or its declaration, settles what its values are.",
       body: (
         <>
-          {doneNotice(visit, {
-            declared: "The name is declared.",
-            removed: "The declaration is removed. Feedback that was given stays.",
-          })}
-          <Heading
-            title="Feedback names"
-            trail={[{ label: "Settings", href: link(visit, ["settings"]) }]}
-            lede="What records are judged by. The first feedback under a name, or its declaration, settles what its values are."
-          />
           {names.length === 0
             ? <Empty title="No names yet">The first feedback makes a name, or declare one below.</Empty>
             : namesTable(visit, shown)}

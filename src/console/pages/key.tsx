@@ -9,8 +9,6 @@ import type { ApiKey } from "../../management/api-keys.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import { link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Heading } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
 import { isRevoked, SecretFacts } from "../parts/secret.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { findReferences } from "./inputs.tsx";
@@ -19,17 +17,16 @@ import { changeSecret, RotationForms } from "./secrets.tsx";
 
 export const keyPage: Page = {
   path: "/:workspaceId/keys/:keyId",
-  section: "keys",
   async show(visit) {
     const key = await findKey(visit);
     const { name, prefix, deployId } = key;
     const references = await findReferences(visit, [deployId]);
     return {
       title: `Key ${name || prefix}`,
+      done: { revoke: "The key is revoked." },
+      heading: isolated(name || "Unnamed key"),
       body: (
         <>
-          {doneNotice(visit, { revoke: "The key is revoked." })}
-          <Heading title={isolated(name || "Unnamed key")} trail={[{ label: "Keys", href: link(visit, ["keys"]) }]} />
           <Facts>
             <Fact label="Permissions">{permissionsOf(key, references)}</Fact>
             <SecretFacts holder={key} now={visit.now} />

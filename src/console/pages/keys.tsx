@@ -13,7 +13,7 @@ import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
@@ -32,7 +32,6 @@ const permissions = [
 
 export const keysPage: Page = {
   path: "/:workspaceId/keys",
-  section: "keys",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
@@ -41,12 +40,10 @@ export const keysPage: Page = {
     const offered = await findOffered(visit);
     return {
       title: "Keys",
+      heading: "Keys",
+      lede: "Applications authenticate with a key. Its secret is shown once and stored as a hash.",
       body: (
         <>
-          <Heading
-            title="Keys"
-            lede="Applications authenticate with a key. Its secret is shown once and stored as a hash."
-          />
           {items.length === 0
             ? <Empty title="No key yet">An application needs one to read prompts and to send records.</Empty>
             : keysTable(visit, items, references)}

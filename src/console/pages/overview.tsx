@@ -14,7 +14,7 @@ import { Fragment, h, isolated } from "../html.ts";
 import { link, listMost, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
 import { QuotaLine } from "../parts/quota.tsx";
 import { Changes, findNames } from "./audit.tsx";
@@ -26,7 +26,6 @@ const lastFailures = 5;
 
 export const overviewPage: Page = {
   path: "/:workspaceId",
-  section: "overview",
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
@@ -54,9 +53,9 @@ export const overviewPage: Page = {
     return {
       title: "Overview",
       isWide: true,
+      heading: isolated(name),
       body: (
         <>
-          <Heading title={isolated(name)} />
           {await firstSteps(visit, begun)}
           {deployments.length > 0 && (
             <Section title="Last 7 days" aside={<a href={link(visit, ["deployments"])}>All deployments</a>}>

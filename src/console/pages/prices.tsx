@@ -12,8 +12,7 @@ import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { momentOf } from "./inputs.tsx";
 
@@ -21,21 +20,19 @@ const pageSize = 100;
 
 export const pricesPage: Page = {
   path: "/:workspaceId/prices",
-  section: "prices",
   async show(visit) {
     const { items, nextCursor } = await visit.call(listPrices, { limit: pageSize, cursor: asked(visit, "cursor") });
     return {
       title: "Prices",
+      done: {
+        stored: "The price is stored. Costs follow at once.",
+        removed: "The price is removed. Costs follow at once.",
+      },
+      heading: "Prices",
+      lede:
+        "USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past.",
       body: (
         <>
-          {doneNotice(visit, {
-            stored: "The price is stored. Costs follow at once.",
-            removed: "The price is removed. Costs follow at once.",
-          })}
-          <Heading
-            title="Prices"
-            lede="USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past."
-          />
           {items.length === 0 ? noPrice : pricesTable(visit, items)}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
           <Section title="Set a price">

@@ -27,7 +27,7 @@ import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { RecordFacts } from "../parts/record-facts.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
@@ -52,7 +52,6 @@ const mostJson = 8_192; // characters of what is shown as JSON
 
 export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
-  section: "records",
   async show(visit) {
     const { record, deployment } = await findRecord(visit);
     const { id, keyId, promptVersion } = record, { startAt, endAt } = valuesOf(record);
@@ -68,22 +67,20 @@ export const recordPage: Page = {
     return {
       title: `Record ${id}`,
       isWide: true,
+      heading: (
+        <>
+          Record <span class="mono">…{id.slice(-10)}</span>
+        </>
+      ),
+      sectionQuery: keptQuery(visit),
+      actions: (
+        <nav class="actions" aria-label="Records">
+          {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
+          {neighbourLink(visit, "Next", "next", "j", neighbours.next)}
+        </nav>
+      ),
       body: (
         <>
-          <Heading
-            title={
-              <>
-                Record <span class="mono">…{id.slice(-10)}</span>
-              </>
-            }
-            trail={[{ label: "Records", href: link(visit, ["records"], keptQuery(visit)) }]}
-            actions={
-              <nav class="actions" aria-label="Records">
-                {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
-                {neighbourLink(visit, "Next", "next", "j", neighbours.next)}
-              </nav>
-            }
-          />
           <Facts>
             <RecordFacts visit={visit} record={record} deployment={deployment} />
             <Fact label="Tokens">{tokensOf(figures)}</Fact>

@@ -21,7 +21,6 @@ import { Empty } from "../parts/empty.tsx";
 import { pieceText } from "../parts/feedback.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
@@ -34,7 +33,6 @@ const orders = [["", "Newest first"], ["oldest", "Oldest first"]] as const;
 
 export const recordsPage: Page = {
   path: "/:workspaceId/records",
-  section: "records",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const choices = await findChoices(visit), { deployment } = choices;
@@ -52,24 +50,20 @@ export const recordsPage: Page = {
       title: deployment === undefined ? "Records" : `Records of ${deployment.reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: "Records",
+      lede: `What applications submitted, ${orderIn(visit)} first.`,
+      actions: items.length > 0 && (
+        <>
+          {deployment && <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>}
+          {findLack(visit, createReview) === undefined && (
+            <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
+          )}
+          <a class="button" href={exported("ndjson")} download>Export JSON</a>
+          <a class="button" href={exported("csv")} download>Export CSV</a>
+        </>
+      ),
       body: (
         <>
-          <Heading
-            title="Records"
-            lede={`What applications submitted, ${orderIn(visit)} first.`}
-            actions={items.length > 0 && (
-              <>
-                {deployment && (
-                  <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
-                )}
-                {findLack(visit, createReview) === undefined && (
-                  <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
-                )}
-                <a class="button" href={exported("ndjson")} download>Export JSON</a>
-                <a class="button" href={exported("csv")} download>Export CSV</a>
-              </>
-            )}
-          />
           <WorkspaceFilters visit={visit} path="records" choices={choices}>
             <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
           </WorkspaceFilters>
@@ -194,7 +188,6 @@ export async function findNeighbours(visit: Visit, id: RecordId): Promise<{ prev
 
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
-  section: "records",
   async answer(visit) {
     const request = requestIn(visit, await findChoices(visit)), format = askedWord(visit, "format", exportFormats);
     return visit.download(await visit.call(exportWorkspaceDiagnoses, { ...request, format }));

@@ -14,27 +14,25 @@ import { link } from "../page.ts";
 import type { Page, Shown, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Section } from "../parts/heading.tsx";
 import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
 import { Fact, Facts, Table } from "../parts/table.tsx";
 
 export const reviewPage: Page = {
   path: "/:workspaceId/reviews/:reviewId",
-  section: "reviews",
   async show(visit) {
     const review = await findReview(visit);
     const { title, open, taken, done, skipped, gone, names, order, createdAt, createdBy, reviewers } = review;
     return {
       title: `Review ${title}`,
+      done: {
+        created: "The review is created.",
+        over: "No record is free now. Those that others have may come back.",
+        returned: "The record is given back.",
+      },
+      heading: isolated(title),
       body: (
         <>
-          {doneNotice(visit, {
-            created: "The review is created.",
-            over: "No record is free now. Those that others have may come back.",
-            returned: "The record is given back.",
-          })}
-          <Heading title={isolated(title)} trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]} />
           <ProgressBar review={review} />
           {open + taken > 0 && (
             <Guarded visit={visit} operation={takeReviewRecord}>

@@ -15,8 +15,6 @@ import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
 import { actorOf, filterChips, progressText } from "../parts/review.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findWith, numberIn } from "./inputs.tsx";
@@ -26,23 +24,20 @@ const pageSize = 50;
 
 export const reviewsPage: Page = {
   path: "/:workspaceId/reviews",
-  section: "reviews",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const page = { limit: pageSize, cursor: asked(visit, "cursor") };
     const { items, nextCursor } = await visit.call(listReviews, { workspaceId, ...page });
     return {
       title: "Reviews",
+      done: { deleted: "The review is deleted. Feedback that was given in it stays." },
+      heading: "Reviews",
+      lede: "Records to judge one after the other, alone or together.",
+      actions: findLack(visit, createReview) === undefined && (
+        <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
+      ),
       body: (
         <>
-          {doneNotice(visit, { deleted: "The review is deleted. Feedback that was given in it stays." })}
-          <Heading
-            title="Reviews"
-            lede="Records to judge one after the other, alone or together."
-            actions={findLack(visit, createReview) === undefined && (
-              <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
-            )}
-          />
           {items.length === 0 ? noReview : reviewsTable(visit, items)}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
         </>
@@ -80,7 +75,6 @@ const orders = [["newest", "Newest first"], ["random", "At random"]] as const;
 
 export const newReviewPage: Page = {
   path: "/:workspaceId/reviews/new",
-  section: "reviews",
   async show(visit) {
     const { found, refusal } = await findWith(async () => {
       const filter = await filterOf(visit);
@@ -93,13 +87,10 @@ export const newReviewPage: Page = {
     return {
       title: "New review",
       ...refusal && { kind: refusal.kind },
+      heading: "New review",
+      lede: "It has the records that the filter finds now. Records that come later are not in it.",
       body: (
         <>
-          <Heading
-            title="New review"
-            lede="It has the records that the filter finds now. Records that come later are not in it."
-            trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]}
-          />
           {refusal === undefined ? await filterChips(visit, filter) : filterNotice(refusal)}
           <p>
             <a href={link(visit, ["records"], queryOf(visit))}>Change the filter</a>

@@ -27,7 +27,6 @@ import { readDifference } from "./version-difference.tsx";
 
 export const rolloutPage: Page = {
   path: "/:workspaceId/deployments/:deployId/rollout",
-  section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const deployment = await visit.call(getDeployment, { id, workspaceId });

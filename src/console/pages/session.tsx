@@ -20,7 +20,6 @@ import { Empty } from "../parts/empty.tsx";
 import { exactTime } from "../parts/exact-time.tsx";
 import { FeedbackChips } from "../parts/feedback.tsx";
 import { Form, Guarded } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { Fact, Facts, Pager } from "../parts/table.tsx";
 import { textOf, valuesOf } from "../record-values.ts";
 import type { PartName } from "../record-values.ts";
@@ -31,7 +30,6 @@ const mostIndented = 5; // levels of the tree
 
 export const sessionPage: Page = {
   path: "/:workspaceId/session",
-  section: "sessions",
   async show(visit) {
     const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
@@ -41,13 +39,10 @@ export const sessionPage: Page = {
     const isPart = cursor !== undefined || nextCursor !== null;
     return {
       title: `Session ${sessionId.slice(0, 60)}`,
+      heading: <>Session {isolated(sessionId.slice(0, 200))}</>,
+      lede: "Its records across all deployments, oldest first. A record stands below the one that led to it.",
       body: (
         <>
-          <Heading
-            title={<>Session {isolated(sessionId.slice(0, 200))}</>}
-            trail={[{ label: "Sessions", href: link(visit, ["sessions"]) }]}
-            lede="Its records across all deployments, oldest first. A record stands below the one that led to it."
-          />
           {totals !== undefined && totalsOf(totals)}
           {isPart && <p class="hint">{counted(items.length, "record")} on this page.</p>}
           {items.length === 0

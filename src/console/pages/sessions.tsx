@@ -12,7 +12,6 @@ import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
 import { feedbackLine } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
@@ -21,7 +20,6 @@ const pageSize = 25;
 
 export const sessionsPage: Page = {
   path: "/:workspaceId/sessions",
-  section: "sessions",
   async show(visit) {
     const choices = await findChoices(visit);
     const { found, refusal } = await findWith(async () => {
@@ -32,12 +30,10 @@ export const sessionsPage: Page = {
     return {
       title: "Sessions",
       ...refusal && { kind: refusal.kind },
+      heading: "Sessions",
+      lede: "What applications did under one session id, across all deployments.",
       body: (
         <>
-          <Heading
-            title="Sessions"
-            lede="What applications did under one session id, across all deployments."
-          />
           <WorkspaceFilters visit={visit} path="sessions" choices={choices} ofSessions />
           {refusal !== undefined
             ? filterNotice(refusal)

@@ -12,8 +12,7 @@ import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Checkbox, Field, Form } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
 import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
@@ -31,7 +30,6 @@ const labels: Record<string, string> = {
 
 export const settingsPage: Page = {
   path: "/:workspaceId/settings",
-  section: "settings",
   // deno-lint-ignore require-await -- a page returns a promise
   async show(visit) {
     const workspace = workspaceOf(visit);
@@ -40,10 +38,10 @@ export const settingsPage: Page = {
     const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
     return {
       title: "Settings",
+      done: { stored: "The settings are stored." },
+      heading: "Settings",
       body: (
         <>
-          {doneNotice(visit, { stored: "The settings are stored." })}
-          <Heading title="Settings" />
           <Facts>
             <Fact label="Name">{isolated(name)}</Fact>
             <Fact label="Limit">{number(monthlyLimit)} requests a month</Fact>

@@ -17,7 +17,7 @@ import type { Chart, Panel } from "../parts/chart.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Filters, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { numbersTable } from "../parts/numbers-table.tsx";
 import { findWith, momentText, rangeOf, spanOptions } from "./inputs.tsx";
 import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
@@ -39,7 +39,6 @@ type Kind = {
 /** Makes a page of statistics of a deployment. */
 export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => ({
   path: `/:workspaceId/deployments/:deployId/${path}`,
-  section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
     const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
@@ -63,16 +62,11 @@ export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => 
       title: `${title} of ${reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: title,
+      lede: lede(isolated(reference)),
+      parent: { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
       body: (
         <>
-          <Heading
-            title={title}
-            trail={[
-              { label: "Deployments", href: link(visit, ["deployments"]) },
-              { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
-            ]}
-            lede={lede(isolated(reference))}
-          />
           <Filters clear={clear}>
             <Select
               label="Interval"

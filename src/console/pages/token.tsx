@@ -10,8 +10,7 @@ import { Fragment, h, isolated } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { doneNotice, Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { isRevoked, SecretFacts } from "../parts/secret.tsx";
 import { Fact, Facts } from "../parts/table.tsx";
 import { changeSecret, RotationForms } from "./secrets.tsx";
@@ -19,16 +18,15 @@ import { placeOf } from "./tokens.tsx";
 
 export const tokenPage: Page = {
   path: "/:workspaceId/tokens/:tokenId",
-  section: "tokens",
   async show(visit) {
     const token = await visit.call(getToken, { id: visit.params.tokenId as TokenId });
     const { id, name, role, workspaceId } = token;
     return {
       title: `Token ${name}`,
+      done: { revoke: "The token is revoked, and its sessions have ended." },
+      heading: isolated(name),
       body: (
         <>
-          {doneNotice(visit, { revoke: "The token is revoked, and its sessions have ended." })}
-          <Heading title={isolated(name)} trail={[{ label: "Tokens", href: link(visit, ["tokens"]) }]} />
           {id === visit.caller.tokenId && (
             <Notice kind="info">You are signed in with this token. Changing it ends your session.</Notice>
           )}

@@ -16,7 +16,7 @@ import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
 import { Pager, Table } from "../parts/table.tsx";
 import { Address } from "../parts/use-it.tsx";
@@ -37,17 +37,15 @@ const duties: Record<Role, string> = {
 
 export const tokensPage: Page = {
   path: "/:workspaceId/tokens",
-  section: "tokens",
   async show(visit) {
     const { items, nextCursor } = await visit.call(listTokens, { limit: pageSize, cursor: asked(visit, "cursor") });
     return {
       title: "Tokens",
+      heading: "Tokens",
+      lede:
+        "People and programs manage prompts with a token, here and on the command line. The audit log has its name.",
       body: (
         <>
-          <Heading
-            title="Tokens"
-            lede="People and programs manage prompts with a token, here and on the command line. The audit log has its name."
-          />
           {items.length === 0
             ? (
               <Empty title="No token yet">

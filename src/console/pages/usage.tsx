@@ -15,7 +15,7 @@ import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
 import { Table } from "../parts/table.tsx";
@@ -27,7 +27,6 @@ const mostCosts = 10; // in each table
 
 export const usagePage: Page = {
   path: "/:workspaceId/usage",
-  section: "usage",
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId } = workspaceOf(visit);
@@ -40,12 +39,10 @@ export const usagePage: Page = {
     return {
       title: `Usage in ${month}`,
       ...isUnknown && { kind: "invalid" },
+      heading: `Usage in ${month}`,
+      lede: "Each accepted request counts once, in a month of UTC. Refused requests cost nothing.",
       body: (
         <>
-          <Heading
-            title={`Usage in ${month}`}
-            lede="Each accepted request counts once, in a month of UTC. Refused requests cost nothing."
-          />
           {isUnknown && <Notice kind="error">Month must be a month such as {month}. This is the current one.</Notice>}
           <QuotaPanel visit={visit} usage={usage} />
           {usage.days.length > 0 && (

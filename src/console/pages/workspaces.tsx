@@ -15,7 +15,7 @@ import type { Page, Resource, Visit } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import { Section } from "../parts/heading.tsx";
 import { Pager } from "../parts/table.tsx";
 import { numberIn } from "./inputs.tsx";
 
@@ -37,12 +37,10 @@ export const workspacesPage: Page = {
     const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
     return {
       title: "Workspaces",
+      heading: "Workspaces",
+      lede: "Each has its own prompts, deployments and keys, and a monthly quota.",
       body: (
         <>
-          <Heading
-            title="Workspaces"
-            lede="Each has its own prompts, deployments and keys, and a monthly quota."
-          />
           {items.length === 0
             ? (
               <Empty title="No workspace yet">

@@ -5,7 +5,7 @@
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 
-type HeadingProps = { title: Part; lede?: Part; trail?: { label: Part; href: string }[]; actions?: Part };
+type HeadingProps = { title: Part; lede?: Part; trail?: readonly { label: Part; href: string }[]; actions?: Part };
 
 export const Heading = ({ title, lede, trail = [], actions }: HeadingProps): Html => (
   <header class="heading">
