@@ -1,9 +1,10 @@
-// API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+// API keys: who may read and submit. A secret is shown once, on the page that answers its creation or rotation.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
+import { notFound } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
@@ -14,13 +15,20 @@ import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Section } from "../parts/heading.tsx";
-import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
-import { Pager, Table } from "../parts/table.tsx";
+import { Fact, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { DeploymentField, findDeployment, findOffered, findReferences, mainOf, withLabels } from "./inputs.tsx";
-import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+import {
+  ExpiryField,
+  expiryIn,
+  expiryLabel,
+  pageSize,
+  secretLink,
+  secretPageOf,
+  secretView,
+  stateChip,
+} from "./secrets.tsx";
 
-const pageSize = 50;
 const labels: Record<string, string> = { name: "Name", deployId: "Scope", expiresAt: expiryLabel };
 
 const permissions = [
@@ -114,8 +122,33 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
   />
 );
 
+export const keyPage = secretPageOf<ApiKey>({
+  section: "keys",
+  users: "applications",
+  // It must be of the workspace in the path.
+  async find(visit, id) {
+    const key = await visit.call(getApiKey, { id });
+    if (key.workspaceId !== workspaceOf(visit).id) throw notFound("API key", id);
+    return key;
+  },
+  async view(visit, key) {
+    return {
+      title: `Key ${key.name || key.prefix}`,
+      heading: isolated(key.name || "Unnamed key"),
+      done: { revoke: "The key is revoked." },
+      facts: <Fact label="Permissions">{permissionsOf(key, await findReferences(visit, [key.deployId]))}</Fact>,
+    };
+  },
+  guardOf: () => rotateApiKey,
+  revoke: (visit, id) => visit.call(revokeApiKey, { id }),
+  async rotate(visit, input) {
+    const { key: secret, name } = await visit.call(rotateApiKey, input);
+    return { secret, name };
+  },
+});
+
 /** What a key may do, and where. */
-export const permissionsOf = (
+const permissionsOf = (
   { readOnly, submitOnly, feedbackOnly, deployId }: ApiKey,
   references: ReadonlyMap<string, string>,
 ): Html => (

@@ -5,7 +5,7 @@
 import type { WorkspaceId } from "../../common/ids.ts";
 import { hasRole, roles } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
-import { createToken, listTokens } from "../../management/tokens.ts";
+import { createToken, getToken, listTokens, revokeToken, rotateToken } from "../../management/tokens.ts";
 import type { Token } from "../../management/tokens.ts";
 import { consolePath } from "../../http/face.ts";
 import { agoByHour } from "../format.tsx";
@@ -17,13 +17,21 @@ import { Chip } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { Section } from "../parts/heading.tsx";
-import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
-import { Pager, Table } from "../parts/table.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Fact, Pager, Table } from "../parts/table.tsx";
 import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
-import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+import {
+  ExpiryField,
+  expiryIn,
+  expiryLabel,
+  pageSize,
+  secretLink,
+  secretPageOf,
+  secretView,
+  stateChip,
+} from "./secrets.tsx";
 
-const pageSize = 50;
 const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: expiryLabel };
 
 /** What each role may do besides what those before it may. */
@@ -114,8 +122,40 @@ const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
   />
 );
 
+export const tokenPage = secretPageOf<Token>({
+  section: "tokens",
+  users: "its users",
+  find: (visit, id) => visit.call(getToken, { id }),
+  // deno-lint-ignore require-await -- a page returns a promise
+  async view(visit, { id, name, role, workspaceId }) {
+    return {
+      title: `Token ${name}`,
+      heading: isolated(name),
+      done: { revoke: "The token is revoked, and its sessions have ended." },
+      notice: id === visit.caller.tokenId && (
+        <Notice kind="info">You are signed in with this token. Changing it ends your session.</Notice>
+      ),
+      facts: (
+        <>
+          <Fact label="Role">
+            <Chip>{role}</Chip>
+          </Fact>
+          <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
+        </>
+      ),
+    };
+  },
+  // What changes a token needs its role besides.
+  guardOf: ({ role }) => hasRole(rotateToken, role) ? rotateToken : { role },
+  revoke: (visit, id) => visit.call(revokeToken, { id }),
+  async rotate(visit, input) {
+    const { token: secret, name } = await visit.call(rotateToken, input);
+    return { secret, name };
+  },
+});
+
 /** The workspaces that a token may access. */
-export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
+const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
   workspaceId === null
     ? "all workspaces"
     : workspaceId === visit.workspace?.id
