@@ -11,10 +11,9 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Fact, Facts } from "../parts/elements.tsx";
 import { NameField, noFeedback } from "../parts/feedback-names.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
 import { DeploymentField, findDeployment, findOffered, findWith, spanOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 

@@ -13,11 +13,10 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Resource, Section, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
 import { reasonOf } from "../parts/origin.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 

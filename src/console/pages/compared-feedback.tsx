@@ -9,7 +9,7 @@ import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { ComparedFeedback } from "../parts/compared-feedback.tsx";
 import { findRules } from "../parts/feedback-figures.tsx";
-import { Section } from "../parts/heading.tsx";
+import { Section } from "../parts/elements.tsx";
 import { sideLabels } from "../parts/stats.tsx";
 
 /** A section about the feedback on both sides; nothing where there is none. `range` is the time of the records in a query. */

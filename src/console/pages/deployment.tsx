@@ -17,10 +17,9 @@ import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "..
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
+import { Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
-import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { changes } from "./deployment-actions.ts";
 import type { ChangeName } from "./deployment-actions.ts";

@@ -10,10 +10,9 @@ import type { Html } from "../html.ts";
 import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, PartHint, Table } from "../parts/elements.tsx";
 import { Checkbox, Filters } from "../parts/form.tsx";
 import { rolloutChip } from "../parts/rollout.tsx";
-import { Pager, PartHint, Table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",

@@ -26,8 +26,7 @@ import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
 import { DraftForm } from "../parts/draft-form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Notice, Section } from "../parts/elements.tsx";
 import { filledIn } from "../parts/preview.tsx";
 import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
 

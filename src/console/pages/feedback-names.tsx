@@ -11,10 +11,8 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 
 const kinds = [["boolean", "Yes or no"], ["number", "Number"], ["label", "Label"]] as const;
 const directions = [["", "Neither"], ["higher", "Higher"], ["lower", "Lower"]] as const;

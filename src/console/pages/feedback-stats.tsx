@@ -12,8 +12,7 @@ import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from 
 import type { Rules } from "../parts/feedback-figures.tsx";
 import { NameField, noFeedback } from "../parts/feedback-names.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Table } from "../parts/table.tsx";
+import { Section, Table } from "../parts/elements.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
 const mostVersions = 4, mostNames = 4; // so that the page stays light

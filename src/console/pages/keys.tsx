@@ -12,10 +12,8 @@ import type { Html } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Fact, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Fact, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { DeploymentField, findDeployment, findOffered, findReferences, mainOf, withLabels } from "./inputs.tsx";
 import {

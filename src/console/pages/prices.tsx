@@ -10,10 +10,8 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { momentOf } from "./inputs.tsx";
 
 const pageSize = 100;

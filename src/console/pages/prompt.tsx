@@ -22,8 +22,7 @@ import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
 import { mainOf } from "./inputs.tsx";
 import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Notice, Section } from "../parts/elements.tsx";
 import { OriginLine } from "../parts/origin.tsx";
 import { numbersLine } from "../parts/stats.tsx";
 

@@ -14,9 +14,8 @@ import type { Html } from "../html.ts";
 import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, PartHint } from "../parts/elements.tsx";
 import { Checkbox, Field, Filters } from "../parts/form.tsx";
-import { Pager, PartHint } from "../parts/table.tsx";
 
 export const promptsPage: Page = {
   path: "/:workspaceId/prompts",

@@ -8,7 +8,7 @@ import type { Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
-import { Section } from "../parts/heading.tsx";
+import { Section } from "../parts/elements.tsx";
 
 const mostNames = 5;
 

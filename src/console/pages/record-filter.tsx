@@ -15,7 +15,7 @@ import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { FilterChips } from "../parts/filter-chips.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Notice } from "../parts/elements.tsx";
 import { DeploymentField, findDeployment, findOffered, rangeOf, spanOptions } from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 

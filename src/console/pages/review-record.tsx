@@ -21,10 +21,9 @@ import { link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Guarded } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
+import { Facts, Section } from "../parts/elements.tsx";
 import { RecordFacts } from "../parts/record-facts.tsx";
 import { actorOf, findReview, ProgressBar } from "../parts/review.tsx";
-import { Facts } from "../parts/table.tsx";
 import { findRecord, partView } from "./record.tsx";
 import { goToNext } from "./review.tsx";
 

@@ -12,11 +12,9 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page, Shown, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Fact, Facts, Section, Table } from "../parts/elements.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
 import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
-import { Fact, Facts, Table } from "../parts/table.tsx";
 
 export const reviewPage: Page = {
   path: "/:workspaceId/reviews/:reviewId",

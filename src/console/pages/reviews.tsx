@@ -12,11 +12,10 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Checkbox, Field, Form, Guarded, Select } from "../parts/form.tsx";
 import { actorOf, filterChips, progressText } from "../parts/review.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith, numberIn } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn } from "./record-filter.tsx";
 

@@ -20,7 +20,7 @@ import { asked, findLack, link, listMost, sectionAddress, sections, workspaceOf 
 import type { Page, Section, Visit } from "../page.ts";
 import { stateOf } from "../parts/chips.tsx";
 import { shareText } from "../parts/rollout.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty } from "../parts/elements.tsx";
 import { Field, Filters } from "../parts/form.tsx";
 import { findDeployment, findWith } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";

@@ -11,9 +11,7 @@ import { link, sent } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
+import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { momentOf } from "./inputs.tsx";
 
 /** How many a list has on a page. */

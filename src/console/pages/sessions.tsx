@@ -9,10 +9,9 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { feedbackLine } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 

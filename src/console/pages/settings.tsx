@@ -12,8 +12,7 @@ import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Checkbox, Field, Form } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
+import { Fact, Facts, Section } from "../parts/elements.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
 import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
 

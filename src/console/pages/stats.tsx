@@ -10,7 +10,7 @@ import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Section } from "../parts/heading.tsx";
+import { Section } from "../parts/elements.tsx";
 import { armsPanels, outcomeText, shareText } from "../parts/rollout.tsx";
 import { panelsOf, statsTable } from "../parts/stats.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";

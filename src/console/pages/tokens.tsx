@@ -14,11 +14,8 @@ import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Fact, Notice, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { Fact, Pager, Table } from "../parts/table.tsx";
 import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
 import {

@@ -14,11 +14,8 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Empty, Notice, Section, Table } from "../parts/elements.tsx";
 import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
-import { Table } from "../parts/table.tsx";
 import { momentText } from "./inputs.tsx";
 
 const mostMonths = 24;

@@ -13,10 +13,8 @@ import type { Html } from "../html.ts";
 import { asked, sent } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Section } from "../parts/elements.tsx";
 import { Field, Form, Guarded } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Pager } from "../parts/table.tsx";
 import { numberIn } from "./inputs.tsx";
 
 const pageSize = 24;

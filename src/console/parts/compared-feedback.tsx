@@ -11,7 +11,7 @@ import { Chip } from "./chips.tsx";
 import { differenceOf, points, signed } from "./difference.tsx";
 import { betterText, feedbackOn, figureOf, namesIn } from "./feedback-figures.tsx";
 import type { HrefOf, Rated, Rules } from "./feedback-figures.tsx";
-import { Table } from "./table.tsx";
+import { Table } from "./elements.tsx";
 
 const mostCompared = 10;
 

@@ -12,7 +12,7 @@ import { number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { Chip } from "./chips.tsx";
-import { Fact, Facts } from "./table.tsx";
+import { Fact, Facts } from "./elements.tsx";
 import { DeclarationsTable } from "./variables.tsx";
 
 /** How many characters a page shows of a text, or of all messages together. */

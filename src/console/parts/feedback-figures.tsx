@@ -10,8 +10,8 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
+import { Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 
 /** How many records there are, and what was thought of those that were rated. */
 export type Rated = { records: number; feedback: readonly FeedbackStats[] };

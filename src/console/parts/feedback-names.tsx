@@ -4,7 +4,7 @@
 /** @jsxFrag Fragment */
 import { h } from "../html.ts";
 import type { Html } from "../html.ts";
-import { Empty } from "./empty.tsx";
+import { Empty } from "./elements.tsx";
 import { Field, Select } from "./form.tsx";
 
 const mostOptions = 30;

@@ -16,10 +16,8 @@ import type { Visit } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { FeedbackForms, namesOfForms } from "./feedback-forms.tsx";
 import { Guarded, HiddenField } from "./form.tsx";
-import { Section } from "./heading.tsx";
-import { doneNotice } from "./notice.tsx";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
+import { doneNotice, Section, Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 
 const mostPieces = 12, mostEarlier = 6; // rows
 const mostOfComments = 2_500; // characters of HTML in all rows of a table

@@ -16,7 +16,7 @@ import { textOf, valuesOf } from "../record-values.ts";
 import { Spark } from "./chart.tsx";
 import { Chip, stateOf, statusChip } from "./chips.tsx";
 import { rolloutChip } from "./rollout.tsx";
-import { Table } from "./table.tsx";
+import { Table } from "./elements.tsx";
 
 const day = 86_400_000; // ms
 const days = 7;

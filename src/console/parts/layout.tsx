@@ -10,8 +10,7 @@ import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link, sectionAddress, sectionOf, sections } from "../page.ts";
 import type { Page, Resource, Section, View, Visit } from "../page.ts";
-import { Heading } from "./heading.tsx";
-import { doneNotice, Notice } from "./notice.tsx";
+import { doneNotice, Heading, Notice } from "./elements.tsx";
 
 /** A view in the frame of every page. `kind` is the reason of a refusal that it shows. */
 export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };

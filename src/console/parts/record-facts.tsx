@@ -4,15 +4,14 @@
 /** @jsxFrag Fragment */
 import type { Deployment } from "../../management/deployments.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { duration } from "../format.tsx";
+import { duration, exactTime } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { valuesOf } from "../record-values.ts";
 import { statusChip, versionLink } from "./chips.tsx";
-import { exactTime } from "./exact-time.tsx";
-import { Fact } from "./table.tsx";
+import { Fact } from "./elements.tsx";
 
 type RecordFactsProps = { visit: Visit; record: Diagnosis; deployment: Deployment };
 

@@ -22,9 +22,8 @@ import type { Html, Part } from "../html.ts";
 import type { Panel } from "./chart.tsx";
 import { differenceOf, points, signed } from "./difference.tsx";
 import { feedbackLine } from "./feedback-figures.tsx";
-import { Notice } from "./notice.tsx";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
+import { Notice, Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 
 /** The statistics of one column, and its label. */
 type Labelled = { label: string; stats: RecordStats };

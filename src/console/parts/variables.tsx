@@ -9,8 +9,7 @@ import { compareDeclarations } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
 import { h, isolated } from "../html.ts";
 import type { Part } from "../html.ts";
-import { Notice } from "./notice.tsx";
-import { Table } from "./table.tsx";
+import { Notice, Table } from "./elements.tsx";
 
 const list = (names: readonly string[]) => names.map((name, index) => [index > 0 && ", ", <code>{name}</code>]);
 

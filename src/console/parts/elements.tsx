@@ -1,11 +1,73 @@
-// Tables. On a narrow screen each row becomes a card, in which each value has the label of its column.
+// What pages are made of: headings, sections, notices, tables and facts. On a narrow screen each row of a table becomes a card, in
+// which each value has the label of its column.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { number } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { mostItems } from "../page.ts";
+import { askedWord, mostItems } from "../page.ts";
+import type { Visit } from "../page.ts";
+
+type HeadingProps = { title: Part; lede?: Part; trail?: readonly { label: Part; href: string }[]; actions?: Part };
+
+export const Heading = ({ title, lede, trail = [], actions }: HeadingProps): Html => (
+  <header class="heading">
+    {trail.length > 0 && (
+      <nav class="trail" aria-label="Breadcrumb">
+        <ol>
+          {trail.map(({ label, href }) => (
+            <li>
+              <a href={href}>{label}</a>
+            </li>
+          ))}
+        </ol>
+      </nav>
+    )}
+    <div class="line">
+      <h1>{title}</h1>
+      {actions && <div class="actions">{actions}</div>}
+    </div>
+    {lede && <p class="lede">{lede}</p>}
+  </header>
+);
+
+/** A part of a page under a title of its own. */
+export const Section = ({ title, aside, children }: { title: string; aside?: Part; children?: Part }): Html => (
+  <section>
+    <div class="line">
+      <h2>{title}</h2>
+      {aside && <div class="aside">{aside}</div>}
+    </div>
+    {children}
+  </section>
+);
+
+const words = { done: "Done", info: "Note", warning: "Warning", error: "Error" } as const;
+
+type NoticeProps = { kind: keyof typeof words; children?: Part };
+
+export const Notice = ({ kind, children }: NoticeProps): Html => (
+  <div class={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
+    <p>
+      <strong>{words[kind]}</strong> {children}
+    </p>
+  </div>
+);
+
+/** Says what a change did that led to this page. `texts` has a text for each word that the query may have. */
+export function doneNotice(visit: Visit, texts: Readonly<Record<string, Part>>): Part {
+  const done = askedWord(visit, "done", Object.keys(texts));
+  return done !== undefined && <Notice kind="done">{texts[done]}</Notice>;
+}
+
+/** What stands in the place of a list that has nothing: what would be here, and the next step. */
+export const Empty = ({ title, children }: { title: string; children?: Part }): Html => (
+  <div class="empty">
+    <p class="title">{title}</p>
+    <p>{children}</p>
+  </div>
+);
 
 /**
  * A column. `isHead` marks the one that names the row, `isMain` one of longer texts, `isWhole` one that never wraps,
