@@ -5,7 +5,7 @@ import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, Outcome } from "./command.ts";
 import { oneLine } from "./format.ts";
-import { faultAnnotations } from "./github.ts";
+import { faultAnnotations } from "./plan-text.ts";
 import { readUsage } from "./parameters.ts";
 import { atFolder, readRepository } from "./repository.ts";
 

@@ -2,24 +2,24 @@
 import { notFound, Refusal } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
-import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
-import { format, formatTime } from "./format.ts";
-import type { LiveVersion } from "../management/history.ts";
 import { createDeployment, getDeployment, listDeployments } from "../management/deployments.ts";
+import type { Deployment, DeploymentResult } from "../management/deployments.ts";
+import type { LiveVersion } from "../management/history.ts";
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
-import type { Deployment, DeploymentResult } from "../management/deployments.ts";
 import { listRollouts, setRollout, stopRollout } from "../management/rollout-operations.ts";
 import { describeRollout } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
+import type { Arguments } from "./arguments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
-import { readAll } from "./lists.ts";
-import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
+import { format, formatTime } from "./format.ts";
+import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
-import { compareVariables, describeVariables } from "./variables-text.ts";
+
+import * as changes from "../management/deployment-changes.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
@@ -200,3 +200,18 @@ export const deploymentPresentations = [
   present(changes.readLiveVersion, { show: showLive }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];
+
+/** The variables that applications must fill in: new ones, and those that are gone. */
+type VariableChanges = { added: readonly string[]; removed: readonly string[] };
+
+export const compareVariables = (before: readonly string[], after: readonly string[]): VariableChanges => ({
+  added: after.filter((name) => !before.includes(name)),
+  removed: before.filter((name) => !after.includes(name)),
+});
+
+/** `variables since version 1: added tone, removed shop`; empty if none came or went. */
+export function describeVariables(since: number, { added, removed }: VariableChanges): string {
+  const changes = [["added", added], ["removed", removed]] as const;
+  const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);
+  return described.length === 0 ? "" : `variables since version ${since}: ${described.join(", ")}`;
+}

@@ -17,11 +17,10 @@ import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
-import { describeInactive } from "./deployments.ts";
+import { describeInactive, describeVariables } from "./deployments.ts";
 import { format } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
-import { describeVariables } from "./variables-text.ts";
 
 async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
   const workspaceId = args.text<WorkspaceId>("workspace");

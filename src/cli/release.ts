@@ -13,11 +13,10 @@ import { nameOfFile } from "../runtime/terminal.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { userOf } from "./command.ts";
 import { committedIn } from "./committed.ts";
-import { toAnnotations, writeStepSummary } from "./github.ts";
+import { countsOf, describeCounts, formatPlan, toAnnotations, writeStepSummary } from "./plan-text.ts";
 import { readLedger } from "./ledger-prompts.ts";
 import { findOrigin } from "./origin.ts";
 import { readUsage, remote } from "./parameters.ts";
-import { countsOf, describeCounts, formatPlan } from "./plan-text.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
 import { findWorkspace } from "./workspace.ts";
 

@@ -12,7 +12,7 @@ import type { Html } from "../html.ts";
 import { asked, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Empty, Fact, Facts } from "../parts/elements.tsx";
-import { NameField, noFeedback } from "../parts/feedback-names.tsx";
+import { NameField, noFeedback } from "../parts/feedback-figures.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
 import { DeploymentField, findDeployment, findOffered, findWith, spanOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";

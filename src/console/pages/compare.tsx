@@ -15,7 +15,7 @@ import type { Page, Visit } from "../page.ts";
 import { Empty, Section } from "../parts/elements.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { comparedFeedback } from "./compared-feedback.tsx";
+import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
 import { readDifference } from "./version-difference.tsx";
 

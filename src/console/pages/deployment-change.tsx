@@ -22,7 +22,7 @@ import { Empty, Section } from "../parts/elements.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { comparedFeedback } from "./compared-feedback.tsx";
+import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { changes } from "./deployment-actions.ts";
 import type { ChangeName } from "./deployment-actions.ts";
 import { momentText } from "./inputs.tsx";

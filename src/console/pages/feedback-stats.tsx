@@ -8,9 +8,17 @@ import type { Part } from "../html.ts";
 import { asked, link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { feedbackPanels } from "../parts/feedback-chart.ts";
-import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from "../parts/feedback-figures.tsx";
+import {
+  FeedbackList,
+  feedbackOn,
+  figureOf,
+  findRules,
+  NameField,
+  namesIn,
+  noFeedback,
+  ratedOf,
+} from "../parts/feedback-figures.tsx";
 import type { Rules } from "../parts/feedback-figures.tsx";
-import { NameField, noFeedback } from "../parts/feedback-names.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Section, Table } from "../parts/elements.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";

@@ -6,6 +6,7 @@
 import { invalid } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
+import { statusOf } from "../../http/respond.ts";
 import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -15,21 +16,20 @@ import type { RecordFigures } from "../../management/record-figures.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
 import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { dash, exactTime, number, sizeText, usd } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { textOf, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
+import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
+import { dash, duration, exactTime, number, sizeText, usd } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
-import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
+import { statusChip, versionLink } from "../parts/chips.tsx";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
+import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
-import { RecordFacts } from "../parts/record-facts.tsx";
 import { rawTextHeaders } from "../safety.ts";
-import { statusOf } from "../../http/respond.ts";
 import { findNeighbours } from "./records.tsx";
 
 // What stands above, or is of the service.
@@ -233,3 +233,31 @@ function jsonView(visit: Visit, value: object): Html {
 
 const without = (members: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(members).filter(([name, value]) => !names.includes(name) && value !== null));
+
+type RecordFactsProps = { visit: Visit; record: Diagnosis; deployment: Deployment };
+
+/** The facts that every page of a record begins with. */
+export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Html {
+  const { status, sessionId: session, latency } = valuesOf(record), { rollout } = record;
+  return (
+    <>
+      <Fact label="Status">{statusChip(visit, status)}</Fact>
+      <Fact label="Recorded">{exactTime(record.createdAt)}</Fact>
+      <Fact label="Latency">{duration(latency)}</Fact>
+      <Fact label="Version">{versionLink(visit, deployment.promptId, record.promptVersion)}</Fact>
+      <Fact label="Deployment">
+        <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
+      </Fact>
+      {typeof rollout === "string" && (
+        <Fact label="Rollout">
+          <a href={link(visit, ["deployments", deployment.id, "rollout"], { rollout })}>
+            Both versions
+          </a>
+        </Fact>
+      )}
+      <Fact label="Session">
+        <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
+      </Fact>
+    </>
+  );
+}

@@ -21,9 +21,8 @@ import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { pieceText } from "../parts/feedback.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
-import { lastMessage } from "../conversation.ts";
+import { lastMessage, textOf, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 

@@ -22,9 +22,8 @@ import type { Page, Visit } from "../page.ts";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Guarded } from "../parts/form.tsx";
 import { Facts, Section } from "../parts/elements.tsx";
-import { RecordFacts } from "../parts/record-facts.tsx";
+import { findRecord, partView, RecordFacts } from "./record.tsx";
 import { actorOf, findReview, ProgressBar } from "../parts/review.tsx";
-import { findRecord, partView } from "./record.tsx";
 import { goToNext } from "./review.tsx";
 
 export const reviewRecordPage: Page = {

@@ -13,14 +13,13 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { lastMessage } from "../conversation.ts";
+import { lastMessage, textOf, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
 import { piecesOf } from "../feedback.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Empty, Fact, Facts, Pager } from "../parts/elements.tsx";
 import { FeedbackChips } from "../parts/feedback.tsx";
 import { Form, Guarded } from "../parts/form.tsx";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
 
 const pageSize = 25; // so that a page of short records stays light
 const mostChips = 5; // pieces of feedback on a record

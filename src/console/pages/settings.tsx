@@ -1,20 +1,20 @@
-// The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+// The settings of a workspace: its name, its limit, how long it keeps what was recorded, and what the statuses of its records mean.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { conflict } from "../../common/errors.ts";
+import { conflict, invalid } from "../../common/errors.ts";
+import type { StatusName } from "../../management/statuses.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, ago, number } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
-import { Checkbox, Field, Form } from "../parts/form.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
+import { Checkbox, Field, Form, HiddenField } from "../parts/form.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
-import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
 
 const day = 86_400_000; // ms
 
@@ -172,3 +172,83 @@ function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Ht
     </Form>
   );
 }
+
+const spareRows = 3;
+
+/** A row for each status, and some for new ones. A row without a code is left out. */
+const StatusesForm = ({ visit, statuses }: { visit: Visit; statuses: readonly StatusName[] }): Html => (
+  <Form submit="Store statuses">
+    <HiddenField name="do" value="statuses" />
+    <p class="hint">
+      Applications put a number into each record. Its name shows in lists and statistics. To remove a row, empty its
+      number.
+    </p>
+    <table>
+      <caption class="hide">Statuses</caption>
+      <thead>
+        <tr>
+          <th scope="col">Number</th>
+          <th scope="col">Name</th>
+          <th scope="col">Counts as a failure</th>
+        </tr>
+      </thead>
+      <tbody>
+        {Array.from({ length: statuses.length + spareRows }, (_, index) => rowOf(visit, index, statuses[index]))}
+      </tbody>
+    </table>
+  </Form>
+);
+
+function rowOf({ form: entered }: Visit, index: number, stored: StatusName | undefined): Html {
+  const isSent = entered.has("code-0");
+  const valueOf = (name: string, value: string) => exact(isSent ? entered.get(`${name}-${index}`) ?? "" : value);
+  const nth = index + 1;
+  return (
+    <tr>
+      <td data-label="Number">
+        <input
+          name={`code-${index}`}
+          inputmode="numeric"
+          aria-label={`Number of status ${nth}`}
+          value={valueOf("code", String(stored?.status ?? ""))}
+        />
+      </td>
+      <td data-label="Name">
+        <input
+          name={`name-${index}`}
+          aria-label={`Name of status ${nth}`}
+          value={valueOf("name", stored?.name ?? "")}
+        />
+      </td>
+      <td data-label="Failure">
+        <input
+          type="checkbox"
+          name={`failure-${index}`}
+          value="yes"
+          aria-label={`Status ${nth} counts as a failure`}
+          checked={isSent ? entered.has(`failure-${index}`) : stored?.isFailure}
+        />
+      </td>
+    </tr>
+  );
+}
+
+/** The statuses that the form sent. */
+function statusesIn({ form: entered }: Visit): StatusName[] {
+  const statuses: StatusName[] = [];
+  for (let index = 0; entered.has(`code-${index}`); index++) {
+    const code = entered.get(`code-${index}`)!.trim();
+    if (code === "") continue;
+    if (!/^-?\d{1,15}$/.test(code)) throw invalid("The number of a status must be an integer");
+    const name = (entered.get(`name-${index}`) ?? "").trim();
+    statuses.push({ status: Number(code), name, isFailure: entered.has(`failure-${index}`) });
+  }
+  return statuses;
+}
+
+/** Names a field of the statuses that a form sent: `statuses[0].name`. */
+const statusLabel = (statuses: readonly StatusName[]) => (path: string): string | undefined => {
+  const [, index, name] = /^statuses\[(\d+)\]\.(\w+)$/.exec(path) ?? [];
+  if (index === undefined) return undefined;
+  return `The ${name === "status" ? "number" : name} of status ${statuses[Number(index)]!.status}`;
+};

@@ -132,7 +132,7 @@ export function OverTime({ visit, stats, interval, title, panelsOf, children }: 
 }
 
 /** The address of the records that the filter finds, with more conditions. */
-export const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
+const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
   link(visit, ["records"], {
     ...{ ...queryOf(visit), interval: "", name: "", view: "", deployment: visit.params.deployId },
     ...{ ...asked(visit, "last") === "all" && { last: "" }, ...more },

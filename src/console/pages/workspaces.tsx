@@ -6,7 +6,7 @@ import { monthOf } from "../../common/month.ts";
 import { listMonths } from "../../management/usage.ts";
 import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
-import { redirectTo } from "../answers.ts";
+import { redirectTo } from "../safety.ts";
 import { number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

@@ -10,8 +10,9 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { Table } from "./elements.tsx";
+import { Empty, Table } from "./elements.tsx";
 import type { Column } from "./elements.tsx";
+import { Field, Select } from "./form.tsx";
 
 /** How many records there are, and what was thought of those that were rated. */
 export type Rated = { records: number; feedback: readonly FeedbackStats[] };
@@ -132,12 +133,15 @@ export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: Fee
   return (
     <>
       <Table caption="Feedback" rows={names.slice(0, most)} columns={columns} />
-      {names.length > most && (
-        <p class="hint">The {most} names with the most rated records are shown, of {number(names.length)}.</p>
-      )}
+      {names.length > most && mostRated(most, names.length)}
     </>
   );
 }
+
+/** Says that a list has some of the names alone. */
+export const mostRated = (most: number, all: number): Html => (
+  <p class="hint">The {most} names with the most rated records are shown, of {number(all)}.</p>
+);
 
 /** A figure and how many records were rated, without its interval. */
 function shortOf(stats: FeedbackStats | undefined, all: number): Part {
@@ -166,3 +170,20 @@ export function feedbackLine(rated: Rated): Part {
     others > 0 && `, ${others} more`,
   ];
 }
+
+const mostOptions = 30;
+
+type NameFieldProps = { names: readonly string[]; value: string | undefined };
+
+/** A field to choose a name, which is entered if there are many. */
+export function NameField({ names, value }: NameFieldProps): Html {
+  const field = { label: "Name", name: "name", value };
+  if (names.length > mostOptions) return <Field {...field} />;
+  return <Select {...field} options={names.map((name) => [name, name])} />;
+}
+
+export const noFeedback: Html = (
+  <Empty title="No feedback">
+    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
+  </Empty>
+);

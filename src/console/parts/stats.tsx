@@ -20,10 +20,9 @@ import {
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import type { Panel } from "./chart.tsx";
-import { differenceOf, points, signed } from "./difference.tsx";
-import { feedbackLine } from "./feedback-figures.tsx";
 import { Notice, Table } from "./elements.tsx";
 import type { Column } from "./elements.tsx";
+import { feedbackLine } from "./feedback-figures.tsx";
 
 /** The statistics of one column, and its label. */
 type Labelled = { label: string; stats: RecordStats };
@@ -217,3 +216,27 @@ const costText = ({ cost: { total, unpriced }, records }: Counts): string =>
 
 const tokensText = ({ tokens: { records, prompt, completion } }: Counts): string =>
   records === 0 ? "no tokens" : `${numberText(prompt)} input, ${numberText(completion)} output`;
+
+export const signed = (value: number): string =>
+  value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
+export const points = (value: number): string => `${signed(Number((100 * value).toFixed(1)))} points`;
+
+export type Difference = { difference: number; low: number | null; high: number | null };
+
+/** A difference with its interval. Without one there are too few records to tell it from chance. */
+export function differenceOf(found: Difference | null, format: (value: number) => string): Part {
+  if (found === null) return dash;
+  const { difference, low, high } = found;
+  return (
+    <>
+      <data value={difference}>{format(difference)}</data>
+      <p class="hint">
+        {low === null || high === null ? "too few records" : (
+          <>
+            <span>{format(low)}</span> to <span>{format(high)}</span>
+          </>
+        )}
+      </p>
+    </>
+  );
+}

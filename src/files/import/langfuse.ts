@@ -1,6 +1,7 @@
 // Langfuse: the pages or the single answers of its API for prompts.
 import { isObject } from "../../schema/struct.ts";
 import {
+  byTitle,
   leaveOut,
   listIn,
   numberIn,
@@ -12,9 +13,7 @@ import {
   toLabel,
   toMessages,
 } from "./reader.ts";
-import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
-import type { ReadVersion } from "./versions.ts";
+import type { Importer, ReadVersion } from "./reader.ts";
 
 /** A reference to another prompt, which Langfuse would put in its place. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;

@@ -1,8 +1,18 @@
 // MLflow: versions of prompts from its registry, as JSON.
 import { isObject } from "../../schema/struct.ts";
-import { leaveOut, numberIn, objectIn, placeIn, readObjects, textIn, toConfig, toLabel, toMessages } from "./reader.ts";
+import {
+  byTitle,
+  leaveOut,
+  numberIn,
+  objectIn,
+  placeIn,
+  readObjects,
+  textIn,
+  toConfig,
+  toLabel,
+  toMessages,
+} from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 
 export const readMlflow: Importer = (files, options) =>
   byTitle(

@@ -1,5 +1,6 @@
 // OpenAI: files of prompts with their versions, as its guide for leaving prompt objects describes them.
 import {
+  byTitle,
   joinTexts,
   numberIn,
   objectIn,
@@ -11,7 +12,6 @@ import {
   toMessages,
 } from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 
 export const readOpenAi: Importer = (files, options) =>
   byTitle(

@@ -1,9 +1,21 @@
 // PromptLayer: templates as its API gives them.
 import { isObject } from "../../schema/struct.ts";
-import { joinTexts, leaveOut, listIn, numberIn, objectIn, objectsIn } from "./reader.ts";
-import { placeIn, readObjects, textIn, toConfig, toLabel, toMessages } from "./reader.ts";
+import {
+  byTitle,
+  joinTexts,
+  leaveOut,
+  listIn,
+  numberIn,
+  objectIn,
+  objectsIn,
+  placeIn,
+  readObjects,
+  textIn,
+  toConfig,
+  toLabel,
+  toMessages,
+} from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 import type { Language } from "../template-logic.ts";
 
 const snippet = /@@@[^@\n]+@@@/;

@@ -1,9 +1,9 @@
-// Reads exports of others as JSON, with the few rules that all importers share.
+// Reads exports of others as JSON, with the few rules that all importers share, and puts their versions together to prompts.
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
-import { isObject } from "../../schema/struct.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
+import { isObject } from "../../schema/struct.ts";
 import { findSecrets } from "../secrets.ts";
 import { checkLogic, fromFormatString } from "../template-logic.ts";
 import type { Language } from "../template-logic.ts";
@@ -181,4 +181,30 @@ export function toMessages(
     return void complain(`${place}, message ${nth + 1}`, "has no role and content");
   });
   return isGood ? jsonText(stringify(made)) : undefined;
+}
+
+/**
+ * A version of the prompt with this title. Undefined if it cannot be held, which stops the whole prompt. `order` says which
+ * versions come first: without it, they stay as they were given.
+ */
+export type ReadVersion = {
+  title: string;
+  order?: number;
+  version: Omit<ImportedVersion, "title" | "description"> & { description?: string } | undefined;
+};
+
+/** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
+export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
+  const prompts = new Map<string, ReadVersion[]>();
+  for (const each of all) {
+    const known = prompts.get(each.title);
+    if (known === undefined) prompts.set(each.title, [each]);
+    else known.push(each);
+  }
+  return [...prompts].flatMap(([title, versions]) => {
+    const isOrdered = versions.every(({ order }) => Number.isFinite(order));
+    const sorted = isOrdered ? versions.toSorted((a, b) => a.order! - b.order!) : versions;
+    const held = sorted.flatMap(({ version }) => version === undefined ? [] : [{ description: "", ...version, title }]);
+    return held.length < versions.length ? [] : [{ name: toName(title), versions: held }];
+  });
 }
