@@ -4,7 +4,7 @@ import { checkPrompts } from "../files/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, Outcome } from "./command.ts";
-import { oneLine } from "./format.ts";
+import { counted, oneLine } from "./format.ts";
 import { faultAnnotations } from "./plan-text.ts";
 import { readUsage } from "./parameters.ts";
 import { atFolder, readRepository } from "./repository.ts";
@@ -19,20 +19,17 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
     data: { prompts: prompts.length, faults: all },
     text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${oneLine(describeFault(fault))}\n`).join(""),
     note: [
-      count(prompts.length, "prompt"),
-      bad.length === 0 ? "nothing wrong" : count(bad.length, "fault"),
-      ...(bad.length === all.length ? [] : [count(all.length - bad.length, "warning")]),
+      counted(prompts.length, "prompt"),
+      bad.length === 0 ? "nothing wrong" : counted(bad.length, "fault"),
+      ...(bad.length === all.length ? [] : [counted(all.length - bad.length, "warning")]),
     ].join(", "),
     failed: bad.length > 0,
   };
 }
 
-const count = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
 export const checkCommands: Command[] = [
   {
     ...readUsage("check [--dir DIR] [--format text|github]", {}, {
-      dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
       format: "With github, print annotations for GitHub Actions",
     }),
     summary: "Check the prompt files of a folder, without a server: syntax, names, variables, secrets",

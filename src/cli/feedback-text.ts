@@ -3,6 +3,7 @@ import { stringify } from "../common/json-text.ts";
 import type { EarlierFeedback, Feedback, FeedbackStats } from "../schema/feedback.ts";
 import { isObject } from "../schema/struct.ts";
 import { numberText, percentOf } from "./charts.ts";
+import { counted } from "./format.ts";
 
 /** A piece on one line. Its comment comes last, because it is cut where the terminal is narrow. */
 export const toFeedbackRow = (
@@ -37,7 +38,7 @@ export function meaningOf({ mean, share, labels }: FeedbackStats): string {
 }
 
 const countText = ({ records, pieces }: FeedbackStats) =>
-  `${records} ${records === 1 ? "record" : "records"}${pieces === records ? "" : `, ${pieces} pieces`}`;
+  `${counted(records, "record")}${pieces === records ? "" : `, ${pieces} pieces`}`;
 
 const interval = (low: number | null, high: number | null, toText: (value: number) => string) =>
   low === null || high === null ? "" : ` (95 % interval ${toText(low)} to ${toText(high)})`;

@@ -11,7 +11,7 @@ import type { Outcome } from "./command.ts";
 import { toFeedbackRow } from "./feedback-text.ts";
 import { readFeedbackFile, readValue } from "./feedback-files.ts";
 import type { FeedbackFile, RefusedLine } from "./feedback-files.ts";
-import { format, stripControls } from "./format.ts";
+import { counted, format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
 const listText = (title: string, pieces: (Feedback | EarlierFeedback)[], columns?: number) =>
@@ -60,7 +60,7 @@ const shownRefusals = 20;
 function describeRefused(refused: RefusedLine[], total: number): string {
   const shown = refused.slice(0, shownRefusals).map(({ line, error }) => `line ${line}: ${error}`);
   const rest = refused.length > shownRefusals ? [`and ${refused.length - shownRefusals} more, which --json lists`] : [];
-  return [`Refused ${refused.length} of ${total} ${total === 1 ? "line" : "lines"}`, ...shown, ...rest].join("\n  ");
+  return [`Refused ${refused.length} of ${counted(total, "line")}`, ...shown, ...rest].join("\n  ");
 }
 
 export const feedbackPresentations = [

@@ -18,7 +18,7 @@ import type { PromptContents } from "../management/prompt-contents.ts";
 import { pathIn } from "../runtime/folder.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
-import { stripControls } from "./format.ts";
+import { counted, stripControls } from "./format.ts";
 import { pagesOf, readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { writeFile } from "./pull.ts";
@@ -148,8 +148,6 @@ function planPrompt(
 const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
   `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
 function describeStep({ name, latest, versions, deploy }: Step): string {
   const made = versions.length === 0 ? [] : [counted(versions.length, "version")];
   const lives = [...deploy].map(([label, version]) => `${label} → ${version}`);
@@ -216,8 +214,6 @@ export const importCommands: Command[] = [
         prefix: "What the names of the prompts begin with, such as old/",
         "keep-logic": "Keep {% if %} and the like as text, where otherwise the prompt is left out",
         "dry-run": "Say what would be imported, and change nothing",
-        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
-        actor: "Who makes the change. Default: the user in the environment",
       },
     ),
     summary: "Import prompts with all their versions from exports of others. A second time only what is new",
@@ -231,7 +227,6 @@ export const importCommands: Command[] = [
       {},
       {
         DIR: "The folder to write to",
-        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
       },
     ),
     summary: "Write every version of every prompt as a file: NAME/VERSION.md, or .json where Markdown cannot hold it",

@@ -54,7 +54,7 @@ function checkRange(args: Arguments): string | undefined {
   return from > to ? "--from must be no later than --to" : undefined;
 }
 
-const showDeletion = ({ deleted }: Deletion): Outcome =>
+export const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
 export const recordPresentations = [

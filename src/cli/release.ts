@@ -211,7 +211,6 @@ function describeApplied(applied: Applied): Outcome {
 }
 
 const explanations = {
-  dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
   workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
   deploy: 'Consider this deployment alone, of those in promptledger.yml. With "", none of them: versions alone',
   prune: "Archive the prompts that are in no file",
@@ -223,7 +222,6 @@ const explanations = {
   force: "Replace what was changed elsewhere, and do not ask",
   yes: "Do not ask",
   note: "The reason for the change",
-  actor: "Who makes the change. Default: the user in the environment",
 };
 
 export const releaseCommands: Command[] = [

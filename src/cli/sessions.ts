@@ -3,7 +3,7 @@ import type { RecordId } from "../common/ids.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../management/sessions.ts";
 import type { Session } from "../management/sessions.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { show } from "./command.ts";
+import { showDeletion } from "./records.ts";
 import { recordCell, statsCell } from "./feedback-text.ts";
 import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
@@ -63,7 +63,5 @@ export const sessionPresentations = [
       return { ...outcome, rows };
     },
   }),
-  present(deleteWorkspaceSession, {
-    show: ({ deleted }) => show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined),
-  }),
+  present(deleteWorkspaceSession, { show: showDeletion }),
 ];

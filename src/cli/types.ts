@@ -10,6 +10,7 @@ import { getWorkspace } from "../management/workspaces.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, LocalContext, Outcome } from "./command.ts";
+import { counted } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
@@ -65,7 +66,7 @@ async function put(
   return {
     data: { file: out, prompts: count },
     text: () => "",
-    note: `Wrote ${count} ${count === 1 ? "prompt" : "prompts"} to ${out}`,
+    note: `Wrote ${counted(count, "prompt")} to ${out}`,
   };
 }
 
@@ -81,8 +82,6 @@ const putBundle = (prompts: BundledPrompt[], context: LocalContext): Promise<Out
 
 const explanations = {
   dir: "The folder of promptledger.yml. Default: the current one",
-  workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
-  out: "The file to write. Default: standard output",
   language: "The language of the types. Default: typescript",
   check: "Compare with the file, write nothing, and exit 3 if it is behind",
 };
