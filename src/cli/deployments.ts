@@ -2,6 +2,9 @@
 import { notFound, Refusal } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
+import { compareNames } from "../files/plan.ts";
+import type { VariableChange } from "../files/plan.ts";
+import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
 import { createDeployment, getDeployment, listDeployments } from "../management/deployments.ts";
 import type { Deployment, DeploymentResult } from "../management/deployments.ts";
@@ -18,8 +21,6 @@ import type { Call, CommandContext, Outcome } from "./command.ts";
 import { format, formatTime } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
-
-import * as changes from "../management/deployment-changes.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
@@ -65,7 +66,7 @@ async function showPromotion(call: Call, result: DeploymentResult): Promise<Outc
   const [was, is] = await Promise.all(
     [before, currentVersion].map((version) => call(getPromptVersion, { id: promptId, version })),
   );
-  const variables = describeVariables(before, compareVariables(was!.variables, is!.variables));
+  const variables = describeVariables(before, compareNames(was!.variables, is!.variables));
   return { ...outcome, note: `${note} (before: ${before})${variables === "" ? "" : `; ${variables}`}` };
 }
 
@@ -201,16 +202,8 @@ export const deploymentPresentations = [
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];
 
-/** The variables that applications must fill in: new ones, and those that are gone. */
-type VariableChanges = { added: readonly string[]; removed: readonly string[] };
-
-export const compareVariables = (before: readonly string[], after: readonly string[]): VariableChanges => ({
-  added: after.filter((name) => !before.includes(name)),
-  removed: before.filter((name) => !after.includes(name)),
-});
-
 /** `variables since version 1: added tone, removed shop`; empty if none came or went. */
-export function describeVariables(since: number, { added, removed }: VariableChanges): string {
+export function describeVariables(since: number, { added, removed }: VariableChange): string {
   const changes = [["added", added], ["removed", removed]] as const;
   const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);
   return described.length === 0 ? "" : `variables since version ${since}: ${described.join(", ")}`;

@@ -38,7 +38,7 @@ export type LedgerPrompt = {
 };
 
 /** A change of the variables that applications must fill in. */
-export type VariableChange = { added: string[]; removed: string[] };
+export type VariableChange = { added: readonly string[]; removed: readonly string[] };
 
 /** A version that would become live. `from` is undefined for a deployment that would be created. */
 export type Promotion = {
@@ -175,7 +175,10 @@ async function planFile(
       plan.promotions.push({
         ...{ deployment, to, from: known?.currentVersion, revision: known?.revision ?? null },
         isProtected: known?.isProtected ?? false,
-        variables: compareVariables(live, await contentOf(to)),
+        variables: compareNames(
+          live === undefined ? [] : variablesOf(live.messages),
+          variablesOf((await contentOf(to)).messages),
+        ),
         endsRollout: known?.rollout?.version,
         drift: promoted === undefined || await isSeen(live!, promoted) ? undefined : promoted,
       });
@@ -197,7 +200,7 @@ const diffOf = (name: string, newest: LedgerVersion | undefined, version: number
     { label: `${name} ${version}`, content },
   );
 
-function compareVariables(before: PromptContent | undefined, after: PromptContent): VariableChange {
-  const [was, is] = [before === undefined ? [] : variablesOf(before.messages), variablesOf(after.messages)];
-  return { added: is.filter((name) => !was.includes(name)), removed: was.filter((name) => !is.includes(name)) };
-}
+export const compareNames = (was: readonly string[], is: readonly string[]): VariableChange => ({
+  added: is.filter((name) => !was.includes(name)),
+  removed: was.filter((name) => !is.includes(name)),
+});

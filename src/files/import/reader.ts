@@ -1,4 +1,5 @@
 // Reads exports of others as JSON, with the few rules that all importers share, and puts their versions together to prompts.
+import { groupBy } from "../../common/group-by.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
@@ -195,13 +196,7 @@ export type ReadVersion = {
 
 /** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
 export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
-  const prompts = new Map<string, ReadVersion[]>();
-  for (const each of all) {
-    const known = prompts.get(each.title);
-    if (known === undefined) prompts.set(each.title, [each]);
-    else known.push(each);
-  }
-  return [...prompts].flatMap(([title, versions]) => {
+  return [...groupBy(all, ({ title }) => title)].flatMap(([title, versions]) => {
     const isOrdered = versions.every(({ order }) => Number.isFinite(order));
     const sorted = isOrdered ? versions.toSorted((a, b) => a.order! - b.order!) : versions;
     const held = sorted.flatMap(({ version }) => version === undefined ? [] : [{ description: "", ...version, title }]);
