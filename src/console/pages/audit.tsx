@@ -138,7 +138,7 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
       { label: "What", isHead: true, isWhole: true, cell: (entry) => actionOf(visit, entry, names) },
       { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
       { label: "Why", isMain: true, cell: ({ note, after }) => reasonOf({ note, origin: originIn(after ?? {}) }) },
-      ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
+      isWhole && { label: "Members", cell: membersOf },
     ]}
   />
 );

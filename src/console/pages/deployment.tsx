@@ -21,8 +21,8 @@ import { Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
-import { changes } from "./deployment-actions.ts";
-import type { ChangeName } from "./deployment-actions.ts";
+import { changes } from "./deployment-change.tsx";
+import type { ChangeName } from "./deployment-change.tsx";
 
 const pageSize = 50;
 const mostRollouts = 10;
@@ -190,7 +190,7 @@ function historyOf(
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
         { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
         { label: "Why", isMain: true, cell: (change) => reasonOf(change) },
-        ...mayReturn ? [{ label: "Return", isAction: true as const, cell: returnTo }] : [],
+        mayReturn && { label: "Return", isAction: true, cell: returnTo },
       ]}
     />
   );

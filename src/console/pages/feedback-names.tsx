@@ -2,7 +2,6 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
@@ -13,6 +12,7 @@ import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
+import { decimalIn, linesIn } from "./inputs.tsx";
 
 const kinds = [["boolean", "Yes or no"], ["number", "Number"], ["label", "Label"]] as const;
 const directions = [["", "Neither"], ["higher", "Higher"], ["lower", "Lower"]] as const;
@@ -84,22 +84,11 @@ export const feedbackNamesPage: Page = {
 const declarationIn = (visit: Visit) => ({
   name: sent(visit, "name") ?? "",
   kind: kinds.find(([kind]) => kind === sent(visit, "kind"))?.[0] ?? "boolean",
-  minimum: numberIn(visit, "minimum"),
-  maximum: numberIn(visit, "maximum"),
-  labels: linesOf(sent(visit, "labels")),
+  minimum: decimalIn(sent(visit, "minimum"), "minimum", ", such as 0.5"),
+  maximum: decimalIn(sent(visit, "maximum"), "maximum", ", such as 0.5"),
+  labels: linesIn(sent(visit, "labels")),
   better: directions.find(([direction]) => direction !== "" && direction === sent(visit, "better"))?.[0] || undefined,
 });
-
-/** A number with or without decimals. */
-function numberIn(visit: Visit, name: "minimum" | "maximum"): number | undefined {
-  const text = sent(visit, name);
-  if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${name} must be a number, such as 0.5`);
-  return Number(text);
-}
-
-const linesOf = (text: string | undefined): string[] | undefined =>
-  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "");
 
 /** The field that a refusal is about. */
 function fieldOf({ message, code }: Refusal): FieldName | undefined {

@@ -21,6 +21,17 @@ export function numberIn(visit: Visit, name: string): number | undefined {
   return value;
 }
 
+/** A number with or without decimals, if there is a text. What is none is refused under the name of its field. */
+export function decimalIn(text: string | undefined, name: string, hint = ""): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${name} must be a number${hint}`);
+  return Number(text);
+}
+
+/** The lines of a text that are not empty. */
+export const linesIn = (text: string | undefined): string[] | undefined =>
+  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "");
+
 /** What a page found, or why its filter was refused. */
 type Found<T> = { found: T; refusal?: undefined } | { found?: undefined; refusal: Refusal };
 

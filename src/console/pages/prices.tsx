@@ -80,9 +80,7 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
       },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
       { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "Always" : ago(validFrom, visit.now) },
-      ...findLack(visit, removePrice) === undefined
-        ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
-        : [],
+      findLack(visit, removePrice) === undefined && { label: "Remove", isAction: true, cell: removeForm },
     ]}
   />
 );

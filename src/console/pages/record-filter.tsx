@@ -16,7 +16,7 @@ import type { Visit } from "../page.ts";
 import { FilterChips } from "../parts/filter-chips.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
 import { Notice } from "../parts/elements.tsx";
-import { DeploymentField, findDeployment, findOffered, rangeOf, spanOptions } from "./inputs.tsx";
+import { decimalIn, DeploymentField, findDeployment, findOffered, linesIn, rangeOf, spanOptions } from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
@@ -24,15 +24,15 @@ export const filterIn = (visit: Visit) => ({
   sessionId: asked(visit, "session"),
   status: statusesIn(visit).join(",") || undefined,
   failures: isChecked(visit, "failures") || undefined,
-  promptVersion: numberOf(visit, "version", "promptVersion"),
+  promptVersion: decimalIn(asked(visit, "version"), "promptVersion"),
   keyId: asked(visit, "key") as KeyId | undefined,
   model: asked(visit, "model"),
-  slowerThan: numberOf(visit, "slower", "slowerThan"),
-  moreTokensThan: numberOf(visit, "tokens", "moreTokensThan"),
+  slowerThan: decimalIn(asked(visit, "slower"), "slowerThan"),
+  moreTokensThan: decimalIn(asked(visit, "tokens"), "moreTokensThan"),
   costlierThan: asked(visit, "costlier"),
-  where: linesOf(asked(visit, "where")),
+  where: linesIn(asked(visit, "where"))?.join("\n"),
   text: asked(visit, "text"),
-  feedback: linesOf(asked(visit, "feedback")),
+  feedback: linesIn(asked(visit, "feedback"))?.join("\n"),
   withoutFeedback: asked(visit, "without"),
   ...checkedRange(visit),
 });
@@ -62,17 +62,6 @@ export function workspaceFilterIn(visit: Visit, { deployment }: Pick<Choices, "d
 /** Several statuses are several parameters, or one list. */
 const statusesIn = ({ query }: Visit): string[] =>
   query.getAll("status").flatMap((list) => list.split(",")).map((text) => text.trim()).filter((text) => text !== "");
-
-/** The operation checks the range of a number. */
-function numberOf(visit: Visit, name: string, member: keyof typeof labels): number | undefined {
-  const text = asked(visit, name);
-  if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${member} must be a number`);
-  return Number(text);
-}
-
-const linesOf = (text: string | undefined): string | undefined =>
-  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "").join("\n");
 
 function checkedRange(visit: Visit) {
   const range = rangeOf(visit), { from = 0, to = Infinity } = range;
@@ -205,6 +194,15 @@ export function FilterFields(
   const contains = { label: labels.sessionContains, name: "contains", placeholder: "Part of a session's id" };
   const text = { label: labels.text, name: "text", placeholder: "Text in input or output" };
   const session = { label: labels.sessionId, name: "session" };
+  const conditions = (name: "where" | "feedback", hint: string) => (
+    <Area
+      label={labels[name]}
+      name={name}
+      value={value(name)}
+      hint={`${hint}. Of several lines, all must hold.`}
+      rows={2}
+    />
+  );
   const [search, other] = ofSessions ? [contains, text] : [text, session];
   return (
     <>
@@ -222,20 +220,8 @@ export function FilterFields(
           <Field label={labels.slowerThan} name="slower" type="number" value={value("slower")} />
           <Field label={labels.moreTokensThan} name="tokens" type="number" value={value("tokens")} />
           <Field label={labels.costlierThan} name="costlier" value={value("costlier")} placeholder="0.01" />
-          <Area
-            label={labels.where}
-            name="where"
-            value={value("where")}
-            hint="As in trace_id=4bf92f35. Of several lines, all must hold."
-            rows={2}
-          />
-          <Area
-            label={labels.feedback}
-            name="feedback"
-            value={value("feedback")}
-            hint="As in thumb=false or correctness<0.5. Of several lines, all must hold."
-            rows={2}
-          />
+          {conditions("where", "As in trace_id=4bf92f35")}
+          {conditions("feedback", "As in thumb=false or correctness<0.5")}
           <Field
             label={labels.withoutFeedback}
             name="without"

@@ -102,21 +102,18 @@ function recordsTable(
           isHead: true,
           cell: ({ id, createdAt }) => <a href={link(visit, ["records", id], query)}>{ago(createdAt, visit.now)}</a>,
         },
-        ...hasDeployments
-          ? [{
-            label: "Deployment",
-            isEvident: true as const,
-            cell: ({ reference, deployId }: Diagnosis) => isolated(reference ?? deployId),
-          }]
-          : [],
+        hasDeployments && {
+          label: "Deployment",
+          isEvident: true,
+          cell: ({ reference, deployId }) => isolated(reference ?? deployId),
+        },
         { label: "Version", isEvident: true, cell: ({ promptVersion }) => `v${promptVersion}` },
         { label: "Status", isEvident: true, cell: (record) => statusChip(visit, valuesOf(record).status) },
         { label: "Session", isEvident: true, cell: (record) => sessionLink(visit, record) },
         { label: "Input", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "input") },
         { label: "Output", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "output") },
-        ...[...pieces.values()].some(({ length }) => length > 0)
-          ? [{ label: "Feedback", cell: ({ id }: Diagnosis) => textOfPieces(pieces.get(id)!) }]
-          : [],
+        [...pieces.values()].some(({ length }) => length > 0) &&
+        { label: "Feedback", cell: ({ id }) => textOfPieces(pieces.get(id)!) },
         { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
         { label: "Tokens", isNumber: true, cell: (record) => tokensOf(figuresOf(record)) },
         { label: "Cost", isNumber: true, cell: (record) => usd(figuresOf(record)?.cost ?? null) },

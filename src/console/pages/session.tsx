@@ -16,6 +16,7 @@ import type { Page, Visit } from "../page.ts";
 import { lastMessage, textOf, valuesOf } from "../conversation.ts";
 import type { PartName } from "../conversation.ts";
 import { piecesOf } from "../feedback.ts";
+import { Bar } from "../parts/chart.tsx";
 import { statusChip } from "../parts/chips.tsx";
 import { Empty, Fact, Facts, Pager } from "../parts/elements.tsx";
 import { FeedbackChips } from "../parts/feedback.tsx";
@@ -146,19 +147,8 @@ function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length
 function barOf(record: Diagnosis, whole: { start: number; length: number }): Html {
   const { start, end } = spanOf(record);
   const left = 100 * (start - whole.start) / whole.length, width = Math.max(100 * (end - start) / whole.length, 0.6);
-  const x = Math.min(left, 100 - width);
-  return (
-    <svg
-      class="bar"
-      viewBox="0 0 100 4"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Began ${Math.round(start - whole.start)} ms after the first and took ${Math.round(end - start)} ms`}
-    >
-      <rect class="fill-rest" width="100" height="4" />
-      <rect class="fill-1" x={x.toFixed(2)} width={width.toFixed(2)} height="4" />
-    </svg>
-  );
+  const label = `Began ${Math.round(start - whole.start)} ms after the first and took ${Math.round(end - start)} ms`;
+  return <Bar label={label} x={Math.min(left, 100 - width)} width={width} />;
 }
 
 function excerptOf(record: Diagnosis, name: PartName): Part {

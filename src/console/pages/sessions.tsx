@@ -74,13 +74,11 @@ const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
         isNumber: true,
         cell: ({ cost, records, unpriced }) => unpriced === records ? dash : usd(cost),
       },
-      ...sessions.some(({ feedback }) => feedback.length > 0)
-        ? [{
-          label: "Feedback",
-          isMain: true as const,
-          cell: (session: Session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
-        }]
-        : [],
+      sessions.some(({ feedback }) => feedback.length > 0) && {
+        label: "Feedback",
+        isMain: true,
+        cell: (session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
+      },
       { label: "First", cell: ({ firstAt }) => ago(firstAt, visit.now) },
       { label: "Last", cell: ({ lastAt }) => ago(lastAt, visit.now) },
     ]}

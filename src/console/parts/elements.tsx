@@ -87,7 +87,8 @@ export type Column<T> = {
 type TableProps<T> = {
   caption: string;
   rows: readonly T[];
-  columns: readonly Column<T>[];
+  /** Those that are false are left out. */
+  columns: readonly (Column<T> | false)[];
   /** A row has one line, all of which leads where the link of its head does. */
   isDense?: boolean;
   /** Its columns are figures to compare, so that it stays a table on a narrow screen too, and scrolls there. */
@@ -95,7 +96,8 @@ type TableProps<T> = {
 };
 
 /** A row for each of `rows`. The caption is for who cannot see the table. */
-export function Table<T>({ caption, rows, columns, isDense, isCompared }: TableProps<T>): Html {
+export function Table<T>({ caption, rows, columns: all, isDense, isCompared }: TableProps<T>): Html {
+  const columns = all.filter((column) => column !== false);
   const table = (
     <table class={isDense && "dense"}>
       <caption class="hide">{caption}</caption>

@@ -11,7 +11,6 @@ import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { Empty, Table } from "./elements.tsx";
-import type { Column } from "./elements.tsx";
 import { Field, Select } from "./form.tsx";
 
 /** How many records there are, and what was thought of those that were rated. */
@@ -117,22 +116,26 @@ type FeedbackListProps = {
 export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: FeedbackListProps): Html {
   const names = namesIn([all]);
   const statsOf = (name: string) => feedbackOn(all, name)!;
-  const columns: Column<string>[] = [
-    {
-      label: "Name",
-      isHead: true,
-      cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
-    },
-    { label: "Figure (95 % interval)", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
-    { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
-  ];
-  if (before !== undefined) {
-    const cell = (name: string) => shortOf(feedbackOn(before, name), before.records);
-    columns.push({ label: "Before", isNumber: true, cell });
-  }
   return (
     <>
-      <Table caption="Feedback" rows={names.slice(0, most)} columns={columns} />
+      <Table
+        caption="Feedback"
+        rows={names.slice(0, most)}
+        columns={[
+          {
+            label: "Name",
+            isHead: true,
+            cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
+          },
+          { label: "Figure (95 % interval)", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
+          { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
+          before !== undefined && {
+            label: "Before",
+            isNumber: true,
+            cell: (name) => shortOf(feedbackOn(before, name), before.records),
+          },
+        ]}
+      />
       {names.length > most && mostRated(most, names.length)}
     </>
   );

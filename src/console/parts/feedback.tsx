@@ -47,9 +47,7 @@ export function FeedbackSection(
             <Pieces
               caption="Feedback"
               {...{ visit, whole, pieces: ordered, most: mostPieces }}
-              columns={findLack(visit, addFeedback) === undefined
-                ? [{ label: "Yours", isAction: true, cell: own }]
-                : []}
+              column={findLack(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: own }}
             />
           )
           : <p class="hint">Nobody has said anything about this record yet.</p>}
@@ -62,7 +60,7 @@ export function FeedbackSection(
             <Pieces
               caption="Earlier feedback"
               {...{ visit, whole, pieces: [...earlier].reverse(), most: mostEarlier }}
-              columns={[{ label: "Until", isEvident: true, cell: ({ endedAt }) => ago(endedAt, visit.now) }]}
+              column={{ label: "Until", isEvident: true, cell: ({ endedAt }) => ago(endedAt, visit.now) }}
             />
           </details>
         )}
@@ -77,13 +75,13 @@ type PiecesProps<T> = {
   caption: string;
   pieces: readonly T[];
   most: number;
-  columns: readonly Column<T>[];
+  column: Column<T> | false;
   whole: Part;
 };
 
 /** Some pieces of feedback as a table. They share the room for comments. */
 function Pieces<T extends Feedback | EarlierFeedback>(
-  { visit, caption, pieces, most, columns, whole }: PiecesProps<T>,
+  { visit, caption, pieces, most, column, whole }: PiecesProps<T>,
 ): Html {
   const rows = pieces.slice(0, most), commented = rows.filter(({ comment }) => comment !== "");
   const room = Math.floor(mostOfComments / commented.length);
@@ -100,7 +98,7 @@ function Pieces<T extends Feedback | EarlierFeedback>(
           { label: "Source", cell: ({ source }) => source },
           { label: "Comment", isMain: true, cell: ({ comment }) => commentOf(comment, room) },
           { label: "Given", isEvident: true, cell: ({ givenAt }) => ago(givenAt, visit.now) },
-          ...columns,
+          column,
         ]}
       />
       {rows.length < pieces.length && (

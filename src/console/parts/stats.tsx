@@ -64,18 +64,19 @@ const rows: Row[] = [
 
 /** A row for each figure, a column for each of the statistics. */
 export function statsTable(columns: readonly Labelled[], differences?: Differences): Html {
-  const shown: Column<Row>[] = [
-    { label: "Figure", isHead: true, cell: ({ label }) => label },
-    ...columns.map(({ label, stats }) => ({ label, isNumber: true as const, cell: ({ cell }: Row) => cell(stats) })),
-  ];
-  if (differences !== undefined) {
-    shown.push({
-      label: "Difference (95 %)",
-      isNumber: true,
-      cell: ({ difference }) => difference?.(differences) ?? "",
-    });
-  }
-  return <Table caption="Statistics" rows={rows} columns={shown} isCompared />;
+  return (
+    <Table
+      caption="Statistics"
+      rows={rows}
+      columns={[
+        { label: "Figure", isHead: true, cell: ({ label }) => label },
+        ...columns.map(({ label, stats }): Column<Row> => ({ label, isNumber: true, cell: ({ cell }) => cell(stats) })),
+        differences !== undefined &&
+        { label: "Difference (95 %)", isNumber: true, cell: ({ difference }) => difference?.(differences) ?? "" },
+      ]}
+      isCompared
+    />
+  );
 }
 
 /** Names the sides of a comparison. */
