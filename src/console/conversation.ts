@@ -27,12 +27,6 @@ function contentText(json: string): string {
   return isTexts ? value.map((part: { text: string }) => part.text).join("\n\n") : indent(json);
 }
 
-/** The content of the last message in a text that holds messages. */
-export function lastMessage(text: string): string | undefined {
-  const last = findConversation(text)?.messages.at(-1);
-  return last === undefined ? undefined : readMessage(last).content;
-}
-
 /** The members of a record that pages show by name. */
 type RecordValues = {
   status: number;
@@ -52,4 +46,10 @@ export type PartName = "input" | "output";
 export function textOf(record: Diagnosis, name: PartName): string | undefined {
   const text = valuesOf(record).content[name];
   return typeof text === "string" ? text : undefined;
+}
+
+/** The text of an input or output to show a part of: of a conversation it is the last message. Undefined if it was not sent. */
+export function lastText(record: Diagnosis, name: PartName): string | undefined {
+  const text = textOf(record, name), last = text === undefined ? undefined : findConversation(text)?.messages.at(-1);
+  return last === undefined ? text : readMessage(last).content;
 }

@@ -21,7 +21,7 @@ import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { pieceText } from "../parts/feedback.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
-import { lastMessage, textOf, valuesOf } from "../conversation.ts";
+import { lastText, valuesOf } from "../conversation.ts";
 import type { PartName } from "../conversation.ts";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
@@ -136,10 +136,9 @@ function sessionLink(visit: Visit, record: Diagnosis): Html {
   return <a href={link(visit, ["session"], { id })}>{excerpt(id, maxSession)}</a>;
 }
 
-/** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
-  const text = textOf(record, name);
-  return text === undefined ? dash : excerpt(lastMessage(text) ?? text, maxExcerpt);
+  const text = lastText(record, name);
+  return text === undefined ? dash : excerpt(text, maxExcerpt);
 }
 
 const textOfPieces = (pieces: readonly Feedback[]): Part =>

@@ -13,7 +13,7 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { lastMessage, textOf, valuesOf } from "../conversation.ts";
+import { lastText, valuesOf } from "../conversation.ts";
 import type { PartName } from "../conversation.ts";
 import { piecesOf } from "../feedback.ts";
 import { Bar } from "../parts/chart.tsx";
@@ -152,6 +152,6 @@ function barOf(record: Diagnosis, whole: { start: number; length: number }): Htm
 }
 
 function excerptOf(record: Diagnosis, name: PartName): Part {
-  const text = textOf(record, name);
-  return text !== undefined && <p class={name}>{excerpt(lastMessage(text) ?? text, 200)}</p>;
+  const text = lastText(record, name);
+  return text !== undefined && <p class={name}>{excerpt(text, 200)}</p>;
 }

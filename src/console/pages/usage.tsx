@@ -89,7 +89,7 @@ function keysOf({ keys, others }: Usage): Html {
 }
 
 type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
-type CostRow = Costs & { name: Part; query?: Record<string, string | number> };
+type CostRow = Costs & { name: Part; query?: Record<string, string | number | undefined> };
 
 /** Each amount leads to its records. */
 function costsOf(visit: Visit, costs: MonthCosts): Html {
@@ -116,6 +116,13 @@ function costsOf(visit: Visit, costs: MonthCosts): Html {
       />
     </div>
   );
+  const rowOf = (
+    { reference, deployId: deployment, version, ...each }: MonthCosts["deployments"][number] & { version?: number },
+  ) => ({
+    ...each,
+    name: <>{breakable(reference)}{version !== undefined && ` v${version}`}</>,
+    query: { deployment, version },
+  });
   return (
     <>
       <p>
@@ -123,40 +130,25 @@ function costsOf(visit: Visit, costs: MonthCosts): Html {
         {costs.unpriced > 0 && [", of which ", number(costs.unpriced), " have no price"]}.
       </p>
       <div class="halves costs">
-        {table(
-          "Deployment",
-          costs.deployments.map((each) => ({
-            ...each,
-            name: breakable(each.reference),
-            query: { deployment: each.deployId },
-          })),
-          others.deployments,
-        )}
-        {table(
-          "Version",
-          costs.versions.map((each) => ({
-            ...each,
-            name: <>{breakable(each.reference)} v{each.version}</>,
-            query: { deployment: each.deployId, version: each.version },
-          })),
-          others.versions,
-        )}
+        {table("Deployment", costs.deployments.map(rowOf), others.deployments)}
+        {table("Version", costs.versions.map(rowOf), others.versions)}
         {table(
           "Key",
-          costs.keys.map((each) => ({
+          costs.keys.map(({ keyId: key, ...each }) => ({
             ...each,
-            name: isolated(each.keyName || each.keyId),
-            query: { key: each.keyId },
+            name: isolated(each.keyName || key),
+            query: { key },
           })),
           others.keys,
         )}
         {table(
           "Model",
-          costs.models.map(({ model, ...each }) =>
-            model === null
-              ? { ...each, name: <span class="none">not named</span> }
-              : { ...each, name: isolated(model), query: { model } }
-          ),
+          costs.models.map(({ model, ...each }) => ({
+            ...each,
+            ...model === null
+              ? { name: <span class="none">not named</span> }
+              : { name: isolated(model), query: { model } },
+          })),
           others.models,
         )}
       </div>

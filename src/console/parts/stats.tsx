@@ -146,7 +146,6 @@ type Counts = Omit<Figures, "failures"> & { failures: number | null };
 /** The panels of a chart over parts of the time. Those for which no record has a value are left out. */
 export function panelsOf(points: readonly (Figures | undefined)[], all: RecordStats): Panel[] {
   const total = { ...all, failures: all.failures?.records ?? null };
-  const has = { latency: all.latency.records > 0, cost: all.cost.records > 0, tokens: all.tokens.records > 0 };
   const valuesOf = (read: (point: Figures) => number | null) =>
     points.map((point) => point === undefined ? null : read(point));
   const panel = (say: (counts: Counts) => string, rest: Omit<Panel, "total" | "readouts">): Panel => ({
@@ -164,42 +163,36 @@ export function panelsOf(points: readonly (Figures | undefined)[], all: RecordSt
         { name: "Failed", values: valuesOf(({ failures }) => failures), isBad: true },
       ],
     }),
-    ...has.latency
-      ? [panel(latencyText, {
-        title: "Latency",
-        unit: "ms",
-        kind: "lines",
-        format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
-        series: [
-          { name: "95th percentile", values: valuesOf(({ latency }) => latency.p95) },
-          { name: "Median", values: valuesOf(({ latency }) => latency.p50) },
-        ],
-      })]
-      : [],
-    ...has.cost
-      ? [panel(costText, {
-        title: "Cost",
-        unit: "USD",
-        kind: "bars",
-        format: dollarText,
-        series: [{
-          name: "Cost",
-          values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
-        }],
-      })]
-      : [],
-    ...has.tokens
-      ? [panel(tokensText, {
-        title: "Tokens",
-        unit: "tokens",
-        kind: "bars",
-        series: [
-          { name: "Input", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
-          { name: "Output", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
-        ],
-      })]
-      : [],
-  ];
+    all.latency.records > 0 && panel(latencyText, {
+      title: "Latency",
+      unit: "ms",
+      kind: "lines",
+      format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
+      series: [
+        { name: "95th percentile", values: valuesOf(({ latency }) => latency.p95) },
+        { name: "Median", values: valuesOf(({ latency }) => latency.p50) },
+      ],
+    }),
+    all.cost.records > 0 && panel(costText, {
+      title: "Cost",
+      unit: "USD",
+      kind: "bars",
+      format: dollarText,
+      series: [{
+        name: "Cost",
+        values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+      }],
+    }),
+    all.tokens.records > 0 && panel(tokensText, {
+      title: "Tokens",
+      unit: "tokens",
+      kind: "bars",
+      series: [
+        { name: "Input", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
+        { name: "Output", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
+      ],
+    }),
+  ].filter((panel) => panel !== false);
 }
 
 const recordsText = ({ records, failures }: Counts): string =>
