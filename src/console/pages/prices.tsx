@@ -11,7 +11,7 @@ import type { Html } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
-import { Field, Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { Field, Form, given, Guarded, HiddenField } from "../parts/form.tsx";
 import { momentOf } from "./inputs.tsx";
 
 const pageSize = 100;
@@ -100,38 +100,21 @@ const removeForm = ({ id, model }: Price): Html => (
   </details>
 );
 
-function newForm({ form }: Visit): Html {
-  const value = (name: string) => form.get(name);
-  return (
-    <Form submit="Set price">
-      <div class="row">
-        <Field
-          label="Model"
-          name="model"
-          value={value("model")}
-          isRequired
-          placeholder="gpt-4o*"
-          hint="* stands for any text."
-        />
-        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider if empty." />
-      </div>
-      <div class="row">
-        <Field label="Input (USD)" name="input" value={value("input")} isRequired placeholder="0.15" />
-        <Field
-          label="Cached input (USD)"
-          name="cachedInput"
-          value={value("cachedInput")}
-          placeholder="Same as input"
-        />
-        <Field label="Output (USD)" name="output" value={value("output")} isRequired placeholder="0.60" />
-      </div>
-      <Field
-        label="From (UTC)"
-        name="validFrom"
-        type="datetime-local"
-        value={value("validFrom")}
-        hint="Always, if empty. A later price of the same model ends it."
-      />
-    </Form>
-  );
-}
+const newForm = (visit: Visit): Html => (
+  <Form submit="Set price">
+    <div class="row">
+      <Field {...given(visit, "model", "Model")} isRequired placeholder="gpt-4o*" hint="* stands for any text." />
+      <Field {...given(visit, "provider", "Provider")} hint="Any provider if empty." />
+    </div>
+    <div class="row">
+      <Field {...given(visit, "input", "Input (USD)")} isRequired placeholder="0.15" />
+      <Field {...given(visit, "cachedInput", "Cached input (USD)")} placeholder="Same as input" />
+      <Field {...given(visit, "output", "Output (USD)")} isRequired placeholder="0.60" />
+    </div>
+    <Field
+      {...given(visit, "validFrom", "From (UTC)")}
+      type="datetime-local"
+      hint="Always, if empty. A later price of the same model ends it."
+    />
+  </Form>
+);

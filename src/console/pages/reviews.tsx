@@ -9,12 +9,12 @@ import { createReview, listReviews } from "../../management/reviews.ts";
 import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Html } from "../html.ts";
 import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { queryOf } from "../parts/filter-chips.tsx";
-import { Checkbox, Field, Form, Guarded, Select } from "../parts/form.tsx";
+import { Checkbox, Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { actorOf, filterChips, progressText } from "../parts/review.tsx";
 import { findWith, numberIn } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn } from "./record-filter.tsx";
@@ -116,33 +116,22 @@ export const newReviewPage: Page = {
 
 const filterOf = async (visit: Visit) => workspaceFilterIn(visit, await findChoices(visit));
 
-function newForm({ form, refusal }: Visit, names: readonly string[]): Part {
-  const value = (name: string, fallback = "") => refusal === undefined ? fallback : form.get(name);
-  return (
-    <Form submit="Create review">
-      <Field label="Title" name="title" value={value("title")} isRequired hint="What people call it." />
-      <div class="row">
-        <Field
-          label="Records at most"
-          name="records"
-          type="number"
-          value={value("records", "100")}
-          hint="Up to 10,000."
-        />
-        <Select label="Order" name="order" value={value("order")} options={orders} />
-      </div>
-      <Field
-        label="Feedback to give"
-        name="names"
-        value={value("names")}
-        placeholder={names.slice(0, 3).join(", ")}
-        hint="Names, separated by commas. Feedback under all of them finishes a record. If empty, reviewers decide."
-      />
-      <Checkbox
-        label="Leave out records that I have given feedback"
-        name="withoutOwn"
-        isChecked={value("withoutOwn") === "yes"}
-      />
-    </Form>
-  );
-}
+const newForm = (visit: Visit, names: readonly string[]): Html => (
+  <Form submit="Create review">
+    <Field {...given(visit, "title", "Title")} isRequired hint="What people call it." />
+    <div class="row">
+      <Field {...given(visit, "records", "Records at most", 100)} type="number" hint="Up to 10,000." />
+      <Select {...given(visit, "order", "Order")} options={orders} />
+    </div>
+    <Field
+      {...given(visit, "names", "Feedback to give")}
+      placeholder={names.slice(0, 3).join(", ")}
+      hint="Names, separated by commas. Feedback under all of them finishes a record. If empty, reviewers decide."
+    />
+    <Checkbox
+      label="Leave out records that I have given feedback"
+      name="withoutOwn"
+      isChecked={visit.form.has("withoutOwn")}
+    />
+  </Form>
+);

@@ -10,7 +10,7 @@ import type { Html, Part } from "../html.ts";
 import { link, sent } from "../page.ts";
 import type { Page, View, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
+import { Field, Form, given, Guarded, HiddenField, Select } from "../parts/form.tsx";
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { momentOf } from "./inputs.tsx";
 
@@ -71,13 +71,7 @@ export const expiryLabel = "Expires (UTC)";
 
 /** The field for the time at which a new secret expires. */
 export const ExpiryField = ({ visit }: { visit: Visit }): Html => (
-  <Field
-    label={expiryLabel}
-    name="expiresAt"
-    type="datetime-local"
-    value={visit.form.get("expiresAt")}
-    hint="Never, if empty."
-  />
+  <Field {...given(visit, "expiresAt", expiryLabel)} type="datetime-local" hint="Never, if empty." />
 );
 
 /** The time that the field has, in Unix ms, or null for never. */

@@ -13,7 +13,7 @@ import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
-import { Checkbox, Field, Form, HiddenField } from "../parts/form.tsx";
+import { Checkbox, Field, Form, given, HiddenField } from "../parts/form.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
 
 const day = 86_400_000; // ms
@@ -131,44 +131,32 @@ function retentionIn(visit: Visit, name: string, stored: number | null): number 
 const keepText = (ms: number | null): string => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
-function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
+function changeForm(visit: Visit, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
-  const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
+  const field = (name: string, stored: string | number | null) => given(visit, name, labels[name]!, stored);
   return (
     <Form submit="Save">
-      <Field label={labels.name!} name="name" value={valueOf("name", name)} isRequired />
+      <Field {...field("name", name)} isRequired />
       <Field
-        label={labels.monthlyLimit!}
-        name="monthlyLimit"
+        {...field("monthlyLimit", monthlyLimit)}
         type="number"
-        value={valueOf("monthlyLimit", monthlyLimit)}
         isRequired
         hint="Applies from the next request on."
       />
-      <Field
-        label={labels.upgradeUrl!}
-        name="upgradeUrl"
-        type="url"
-        value={valueOf("upgradeUrl", upgradeUrl)}
-        hint="Applications get it when the quota is used up."
-      />
+      <Field {...field("upgradeUrl", upgradeUrl)} type="url" hint="Applications get it when the quota is used up." />
       <div class="row">
         <Field
-          label={labels.keepRecords!}
-          name="keepRecords"
+          {...field("keepRecords", daysOf(keepRecordsMs))}
           type="number"
-          value={valueOf("keepRecords", daysOf(keepRecordsMs))}
           hint="For ever, if empty. Older ones are removed within the hour."
         />
         <Field
-          label={labels.keepCalls!}
-          name="keepCalls"
+          {...field("keepCalls", daysOf(keepCallsMs))}
           type="number"
-          value={valueOf("keepCalls", daysOf(keepCallsMs))}
           hint="Their records go with them. Usage stays exact."
         />
       </div>
-      {refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
+      {visit.refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
     </Form>
   );
 }

@@ -15,7 +15,7 @@ import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Empty, Fact, Notice, Pager, Section, Table } from "../parts/elements.tsx";
-import { Field, Form, Guarded, Select } from "../parts/form.tsx";
+import { Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
 import {
@@ -162,18 +162,14 @@ const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
 const newForm = (visit: Visit): Html => (
   <Form submit="Create token">
     <div class="row">
-      <Field label="Name" name="name" value={visit.form.get("name")} isRequired />
+      <Field {...given(visit, "name", "Name")} isRequired />
       <Select
-        label="Role"
-        name="role"
-        value={visit.form.get("role") ?? "viewer"}
+        {...given(visit, "role", "Role", "viewer")}
         options={roles.filter((role) => hasRole(visit.caller, role)).map((role) => [role, role] as const)}
       />
       {visit.caller.workspaceId === undefined && (
         <Select
-          label="Scope"
-          name="where"
-          value={visit.form.get("where") ?? "here"}
+          {...given(visit, "where", "Scope", "here")}
           options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}
         />
       )}

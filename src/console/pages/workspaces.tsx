@@ -14,7 +14,7 @@ import { asked, sent } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
 import { Empty, Pager, Section } from "../parts/elements.tsx";
-import { Field, Form, Guarded } from "../parts/form.tsx";
+import { Field, Form, given, Guarded } from "../parts/form.tsx";
 import { numberIn } from "./inputs.tsx";
 
 const pageSize = 24;
@@ -80,16 +80,11 @@ const cardOf = ({ root }: Visit, { id, name, monthlyLimit }: Workspace, used: nu
   </li>
 );
 
-const newForm = ({ form }: Visit): Html => (
+const newForm = (visit: Visit): Html => (
   <Form submit="Create workspace">
     <div class="row">
-      <Field label="Name" name="name" value={form.get("name")} isRequired />
-      <Field
-        label="Requests per month"
-        name="monthlyLimit"
-        type="number"
-        value={form.get("monthlyLimit") ?? 1_000_000}
-      />
+      <Field {...given(visit, "name", "Name")} isRequired />
+      <Field {...given(visit, "monthlyLimit", "Requests per month", 1_000_000)} type="number" />
     </div>
   </Form>
 );

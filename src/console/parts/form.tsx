@@ -78,6 +78,11 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
   );
 }
 
+/** A field with what was entered into it, or else with what is stored. */
+export const given = ({ form }: Pick<Visit, "form">, name: string, label: string, stored?: FieldProps["value"]) => ({
+  ...{ name, label, value: form.get(name) ?? stored },
+});
+
 type AreaProps = FieldProps & {
   rows?: number;
   /** Of one width for all characters. */
