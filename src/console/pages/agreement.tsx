@@ -51,13 +51,7 @@ export const agreementPage: Page = {
               <NameField names={names.map(({ name }) => name)} value={name} />
               <Field label="First author" name="first" value={authors[0]} />
               <Field label="Second author" name="second" value={authors[1]} />
-              <DeploymentField
-                label="Deployment"
-                name="deployment"
-                value={deployment ?? ref}
-                none="All deployments"
-                offered={offered}
-              />
+              <DeploymentField value={deployment ?? ref} offered={offered} />
               <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
             </Filters>
           )}

@@ -34,6 +34,9 @@ export const auditPage: Page = {
     ]);
     const { items = [], nextCursor = null } = found ?? {};
     const { cursor: _, ...query } = queryOf(visit);
+    const field = (name: string, label: string) => (
+      { name, label, placeholder: label, value: asked(visit, name), isLabelHidden: true }
+    );
     return {
       title: "Audit",
       isWide: true,
@@ -52,22 +55,9 @@ export const auditPage: Page = {
       body: (
         <>
           <Filters chips={<FilterChips visit={visit} path="audit" filters={filtersOf(visit)} />}>
-            <Field
-              label="Action"
-              name="action"
-              value={asked(visit, "action")}
-              placeholder="Action, as in deployment.promoted"
-              isLabelHidden
-              isLong
-            />
-            <Field label="Who" name="actor" value={asked(visit, "actor")} placeholder="Who" isLabelHidden />
-            <Field
-              label="Id of what changed"
-              name="target"
-              value={asked(visit, "target")}
-              placeholder="Id of what changed"
-              isLabelHidden
-            />
+            <Field {...field("action", "Action")} placeholder="Action, as in deployment.promoted" isLong />
+            <Field {...field("actor", "Who")} />
+            <Field {...field("target", "Id of what changed")} />
             <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} isLabelHidden />
             {visit.caller.workspaceId === undefined && (
               <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />

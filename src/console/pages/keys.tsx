@@ -60,13 +60,7 @@ export const keysPage: Page = {
                 <div class="row">
                   <Field label="Name" name="name" value={visit.form.get("name")} hint="To tell keys apart." />
                   <Select label="Permissions" name="may" value={visit.form.get("may")} options={permissions} />
-                  <DeploymentField
-                    label="Scope"
-                    name="deployId"
-                    value={visit.form.get("deployId")}
-                    none="All deployments"
-                    offered={offered}
-                  />
+                  <DeploymentField label="Scope" name="deployId" value={visit.form.get("deployId")} offered={offered} />
                   <ExpiryField visit={visit} />
                 </div>
               </Form>

@@ -126,14 +126,7 @@ export function WorkspaceFilters({ visit, path, choices, ...given }: WorkspaceFi
         keys={keys}
         {...given}
         deployment={
-          <DeploymentField
-            label="Deployment"
-            name="deployment"
-            value={deployment ?? asked(visit, "deployment")}
-            none="All deployments"
-            offered={offered}
-            isLabelHidden
-          />
+          <DeploymentField value={deployment ?? asked(visit, "deployment")} offered={offered} isLabelHidden />
         }
       />
     </Filters>
