@@ -171,20 +171,12 @@ const operationCommands = commandsOf(operations, [
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
 
-const nouns = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands].map(({ name: [noun] }) =>
-  noun
-);
+const others = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands];
+const nouns = others.map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
 /** Commands of the same noun stand together. */
-export const commands: Command[] = [
-  ...promptCommands,
-  ...operationCommands,
-  ...folderCommands,
-  ...mcpCommands,
-  ...serviceCommands,
-]
-  .sort((a, b) => orderOf(a) - orderOf(b));
+export const commands: Command[] = [...promptCommands, ...others].sort((a, b) => orderOf(a) - orderOf(b));
 
 /** The words of a command, with the name that its noun has now. */
 export const withCurrentNoun = ([noun, ...words]: string[]): string[] =>

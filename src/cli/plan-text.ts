@@ -84,12 +84,7 @@ export function formatPlan(plan: Plan, isColoured: boolean): string {
 /** A line that begins with `::`, after spaces, is a command to GitHub Actions. */
 const unlikeCommand = (line: string): string => line.replace(/^(\s+)::/, "$1\\::");
 
-export type Counts = Record<
-  "prompts" | "versions" | "promotions" | "renames" | "archived" | "changedElsewhere",
-  number
->;
-
-export function countsOf({ prompts }: Plan): Counts {
+export function countsOf({ prompts }: Plan): Record<keyof typeof words, number> {
   const count = (test: (prompt: PromptPlan) => boolean) => prompts.filter(test).length;
   const promotions = prompts.flatMap(({ promotions }) => promotions);
   return {
@@ -103,19 +98,19 @@ export function countsOf({ prompts }: Plan): Counts {
   };
 }
 
-const words: Record<keyof Counts, [one: string, many: string]> = {
+const words = {
   prompts: ["new prompt", "new prompts"],
   versions: ["new version", "new versions"],
   promotions: ["promotion", "promotions"],
   renames: ["rename", "renames"],
   archived: ["archived prompt", "archived prompts"],
   changedElsewhere: ["change elsewhere", "changes elsewhere"],
-};
+} as const;
 
 /** `2 new versions, 1 promotion`, or that there is nothing to do. */
 export function describeCounts(plan: Plan): string {
   const said = Object.entries(countsOf(plan)).filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${words[name as keyof Counts][count === 1 ? 0 : 1]}`).join(", ");
+    .map(([name, count]) => `${count} ${words[name as keyof typeof words][count === 1 ? 0 : 1]}`).join(", ");
   if (plan.prompts.some(isChange)) return said;
   return said === "" ? "Nothing to do: files and ledger are the same" : `Nothing to do. ${said}`;
 }

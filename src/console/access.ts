@@ -3,7 +3,7 @@ import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts
 import { newToken } from "../common/ids.ts";
 import type { Gate, ManagementAccess } from "../http/management-access.ts";
 import type { Caller, Store } from "../management/operation.ts";
-import { readCookie } from "./session-cookie.ts";
+import { readCookie } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** How often a link signs in: once, unless it is reusable. */

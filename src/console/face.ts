@@ -35,8 +35,7 @@ import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
 import { answerSoon, createProgress, partOf } from "./progress.tsx";
 import type { Pace, Progress } from "./progress.tsx";
-import { cookieHeader, readCookie } from "./session-cookie.ts";
-import { createSessions } from "./sessions.ts";
+import { cookieHeader, createSessions, readCookie } from "./sessions.ts";
 import type { Sessions } from "./sessions.ts";
 import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 

@@ -142,6 +142,10 @@ export const sent = ({ form }: Visit, name: string): string | undefined => form.
 /** The same for the query. */
 export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
 
+/** The query of the page for links, in which each name stands once. Several values of one name become a list. */
+export const queryOf = ({ query }: Visit): Record<string, string> =>
+  Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(",")]));
+
 /** The version that the query has under a name. Throws if it is not an integer from 1. */
 export function askedVersion(visit: Visit, name: string): number | undefined {
   const text = asked(visit, name);

@@ -17,7 +17,7 @@ import { Field, Filters, Select } from "../parts/form.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",

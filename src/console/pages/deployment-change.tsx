@@ -24,7 +24,7 @@ import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { momentText } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
 
 /** What a deployment can be told to do: the operation, its title, what it has for applications, and the words of its button. */
 const change = <T,>(operation: T, title: string, effect: string, isDangerous = false, submit = title) => ({

@@ -5,12 +5,12 @@
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";
-import { asked, link } from "../page.ts";
+import { asked, link, queryOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { feedbackPanels } from "../parts/feedback-chart.ts";
 import {
   FeedbackList,
   feedbackOn,
+  feedbackPanels,
   figureOf,
   findRules,
   NameField,
@@ -19,7 +19,6 @@ import {
   ratedOf,
 } from "../parts/feedback-figures.tsx";
 import type { Rules } from "../parts/feedback-figures.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
 import { Section, Table } from "../parts/elements.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 

@@ -13,9 +13,8 @@ import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { FilterChips } from "../parts/filter-chips.tsx";
+import { FilterChips, Notice } from "../parts/elements.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
-import { Notice } from "../parts/elements.tsx";
 import { decimalIn, DeploymentField, findDeployment, findOffered, linesIn, rangeOf, spanOptions } from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 

@@ -20,7 +20,7 @@ import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
 import { versionChoice } from "./deployment-change.tsx";
 import { withLabels } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
 
 export const rolloutPage: Page = {
   path: "/:workspaceId/deployments/:deployId/rollout",

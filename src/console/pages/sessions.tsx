@@ -7,11 +7,10 @@ import type { Session } from "../../management/sessions.ts";
 import { ago, dash, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link } from "../page.ts";
+import { asked, link, queryOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { feedbackLine } from "../parts/feedback-figures.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 

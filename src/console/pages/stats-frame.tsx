@@ -10,14 +10,12 @@ import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, workspaceOf } from "../page.ts";
+import { asked, askedWord, link, queryOf, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { drawChart } from "../parts/chart.tsx";
 import type { Chart, Panel } from "../parts/chart.tsx";
-import { Empty, Section } from "../parts/elements.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
+import { Empty, numbersTable, Section } from "../parts/elements.tsx";
 import { Filters, Select } from "../parts/form.tsx";
-import { numbersTable } from "../parts/numbers-table.tsx";
 import { findWith, momentText, rangeOf, spanOptions } from "./inputs.tsx";
 import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
 

@@ -3,11 +3,12 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { number } from "../format.tsx";
+import { excerpt, number } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedWord, mostItems } from "../page.ts";
+import { asked, askedWord, link, mostItems, queryOf } from "../page.ts";
 import type { Visit } from "../page.ts";
+import type { Chart } from "./chart.tsx";
 
 type HeadingProps = { title: Part; lede?: Part; trail?: readonly { label: Part; href: string }[]; actions?: Part };
 
@@ -150,3 +151,74 @@ export const Pager = ({ next, href, label = "Older" }: PagerProps): Part =>
 export const PartHint = ({ of, children }: { of: string; children?: Part }): Html => (
   <p class="hint">At most {number(mostItems)} {of} are shown, the newest first. {children}</p>
 );
+
+/** A filter by its name in the query. `text` is its value in words; it is empty if the label says it all. */
+export type Filter = { name: string; label: string; text?: string | undefined };
+
+type FilterChipsProps = { visit: Visit; path: string; filters: readonly Filter[] };
+
+const maxText = 40; // characters
+
+/** Those of the filters that the query has. */
+export function FilterChips({ visit, path, filters }: FilterChipsProps): Part {
+  const set = filters.filter(({ name }) => asked(visit, name) !== undefined);
+  if (set.length === 0) return undefined;
+  const { cursor: _, ...query } = queryOf(visit);
+  return (
+    <ul class="chips set" aria-label="Filters">
+      {set.map(({ name, label, text = asked(visit, name)! }) => (
+        <li>
+          <a class="chip" href={link(visit, [path], { ...query, [name]: "" })}>
+            <span>
+              <span class="hide">{`Remove the filter `}</span>
+              {label}
+              {text !== "" && [": ", <b>{excerpt(text, maxText)}</b>]}
+            </span>
+            <span aria-hidden="true">×</span>
+          </a>
+        </li>
+      ))}
+      {set.length > 1 && (
+        <li>
+          <a href={link(visit, [path])}>Clear all</a>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** The exact numbers of a chart. */
+export function numbersTable({ title, labels, panels }: Chart): Html {
+  const columns = panels.flatMap(({ series, unit }) =>
+    series.flatMap(({ name, values, ranges }) => [
+      { name: `${name} (${unit})`, values },
+      ...ranges
+        ? ["from", "to"].map((end, nth) => ({ name: `${name}, ${end}`, values: ranges.map((range) => range?.[nth]) }))
+        : [],
+    ])
+  );
+  return (
+    <div class="scroll" role="region" aria-label={`Table: ${title}`} tabindex="0">
+      <table class="series">
+        <caption class="hide">{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            {columns.map(({ name }) => <th scope="col">{name}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {labels.map((label, index) => (
+            <tr>
+              <th scope="row">{label}</th>
+              {columns.map(({ values }) => <td>{exactly(values[index])}</td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const exactly = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "–" : value.toLocaleString("en", { maximumSignificantDigits: 17 });

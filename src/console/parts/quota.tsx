@@ -13,7 +13,7 @@ import { findLack, link, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { drawChart, ShareBar } from "./chart.tsx";
 import type { Chart } from "./chart.tsx";
-import { numbersTable } from "./numbers-table.tsx";
+import { numbersTable } from "./elements.tsx";
 
 type QuotaProps = { visit: Visit; usage: Usage };
 
