@@ -93,9 +93,7 @@ async function planImport(
 ): Promise<Step[]> {
   const known = new Map<string, PromptContents[]>();
   let count = 0;
-  for await (
-    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
-  ) {
+  for await (const page of allVersions(call, workspaceId)) {
     for (const each of page) known.set(each.name, [...known.get(each.name) ?? [], each]);
     terminal.report(`Read ${count += page.length} versions of the ledger`);
   }
@@ -145,6 +143,9 @@ function planPrompt(
   return step;
 }
 
+const allVersions = (call: Call, workspaceId: WorkspaceId) =>
+  pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true });
+
 const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
   `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
 
@@ -189,9 +190,7 @@ async function exportPrompts({ args, call, terminal }: CommandContext): Promise<
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const names = new Set<string>();
   let count = 0;
-  for await (
-    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
-  ) {
+  for await (const page of allVersions(call, workspaceId)) {
     for (const each of page) {
       const { name, version } = each;
       const { path, text } = writeNew(`${name}/${version}`, { ...contentIn(each), name });

@@ -5,12 +5,12 @@ import { toBundle } from "../files/bundle.ts";
 import type { BundledPrompt } from "../files/bundle.ts";
 import { toPython, toTypeScript } from "../files/types.ts";
 import { listDeployments } from "../management/deployments.ts";
-import { listPromptContents } from "../management/prompt-contents.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, LocalContext, Outcome } from "./command.ts";
 import { counted } from "./format.ts";
+import { readLive } from "./ledger-prompts.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
@@ -36,8 +36,7 @@ async function promptsOfFolder(context: LocalContext): Promise<BundledPrompt[]> 
 async function promptsOfLedger({ args, call }: CommandContext): Promise<(BundledPrompt & { isActive: boolean })[]> {
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const workspace = await call(getWorkspace, { id: workspaceId });
-  const contents = await readAll(call, listPromptContents, { workspaceId, versions: "live" as const });
-  const found = new Map(contents.map((each) => [`${each.id} ${each.version}`, each]));
+  const found = await readLive(call, { workspaceId });
   const deployments = await readAll(call, listDeployments, { workspaceId });
   return deployments.flatMap(({ id, reference, promptId, currentVersion, isActive }) => {
     const content = found.get(`${promptId} ${currentVersion}`);

@@ -137,7 +137,11 @@ const only = (methods: string, handler: Handler): Handler =>
 
 function refusedPage(ctx: RequestContext, { base }: State, error: unknown, headers?: HeaderValues): Answer {
   const root = rootOf(ctx, base), refusal = refusalOf(ctx, error);
-  return pageAnswer(bareLayout(root, errorView(refusal, undefined, root, ctx.requestId)), refusal.kind, headers);
+  return pageAnswer(
+    bareLayout(root, errorView(refusal, { caller: undefined, start: root, id: ctx.requestId })),
+    refusal.kind,
+    headers,
+  );
 }
 
 function refusalOf(ctx: RequestContext, error: unknown): Refusal {
@@ -223,7 +227,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
   };
   const refused = (error: unknown): FramedView =>
-    layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page);
+    layout(visit, errorView(refusalOf(ctx, error), { caller, start: root, id: requestId }), page);
   if (request.method === "GET" && "show" in page) {
     const view = enterWorkspace().then(() => show(page, visit)).catch(refused);
     return await answerSoon({ view, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);

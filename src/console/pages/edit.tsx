@@ -23,7 +23,7 @@ import type { Draft } from "../draft.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
-import type { Page, View, Visit } from "../page.ts";
+import type { Page, Shown, View, Visit } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
 import { DraftForm } from "../parts/draft-form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
@@ -33,47 +33,40 @@ import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
 
-export const editPage: Page = {
-  path: "/:workspaceId/prompts/:promptId/edit",
+/** Makes the page of an editor. `publish` makes the version, and gives the page to go to. */
+const editorPage = (
+  path: string,
+  findBase: (visit: Visit) => Promise<Base>,
+  publish: (visit: Visit, base: Base, draft: Draft) => Promise<Shown>,
+): Page => ({
+  path: `/:workspaceId/prompts/${path}`,
   async show(visit) {
-    const base = await findBase(visit);
-    return viewOf(visit, base, hasDraft(visit) ? readDraft(visit.form) : toDraft(base!.version));
+    const base = await findBase(visit), start = base === undefined ? emptyDraft : toDraft(base.version);
+    return viewOf(visit, base, visit.form.has("title") ? readDraft(visit.form) : start);
   },
   async act(visit) {
     const base = await findBase(visit), draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
-    if (action !== "publish") return viewOf(visit, base, rearrange(draft, action));
-    const { version, latest } = base!;
-    const content = keepUnchanged(contentOf(draft), version);
-    const { id: workspaceId } = workspaceOf(visit);
-    const seen = Number(visit.form.get("latest")) || latest;
-    const id = version.id;
-    try {
-      const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
-      return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.kind !== "outdated") throw error;
-      return await conflictView(visit, base!, draft, seen);
-    }
+    return action === "publish" ? await publish(visit, base, draft) : viewOf(visit, base, rearrange(draft, action));
   },
-};
+});
 
-export const newPromptPage: Page = {
-  path: "/:workspaceId/prompts/new",
-  // deno-lint-ignore require-await -- a page returns a promise
-  async show(visit) {
-    return viewOf(visit, undefined, hasDraft(visit) ? readDraft(visit.form) : emptyDraft);
-  },
-  async act(visit) {
-    const draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
-    if (action !== "publish") return viewOf(visit, undefined, rearrange(draft, action));
-    const { id: workspaceId } = workspaceOf(visit);
-    const name = requireName(draft);
-    const { id } = await visit.call(createPrompt, { workspaceId, name, ...contentOf(draft), note: draft.note });
-    return { redirect: link(visit, ["prompts", id], { done: "published" }) };
-  },
-};
+export const editPage = editorPage(":promptId/edit", findBase, async (visit, base, draft) => {
+  const { version, latest } = base!, { id } = version, { id: workspaceId } = workspaceOf(visit);
+  const content = keepUnchanged(contentOf(draft), version), seen = Number(visit.form.get("latest")) || latest;
+  try {
+    const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
+    return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== "outdated") throw error;
+    return await conflictView(visit, base!, draft, seen);
+  }
+});
 
-const hasDraft = ({ form }: Visit): boolean => form.has("title");
+export const newPromptPage = editorPage("new", () => Promise.resolve(undefined), async (visit, _, draft) => {
+  const { id: workspaceId } = workspaceOf(visit), name = requireName(draft);
+  const { id } = await visit.call(createPrompt, { workspaceId, name, ...contentOf(draft), note: draft.note });
+  return { redirect: link(visit, ["prompts", id], { done: "published" }) };
+});
 
 /** The version that is edited: the one in the query, or the newest. */
 async function findBase(visit: Visit): Promise<Base> {
