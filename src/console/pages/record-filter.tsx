@@ -177,51 +177,41 @@ type FilterFieldsProps = {
   children?: Part;
 };
 
+const allHold = "Of several lines, all must hold.";
+
 /** The fields of the filter. Those that are rarely used open from a menu. */
 export function FilterFields(
   { visit, keys, times = spanOptions, deployment, ofSessions, children }: FilterFieldsProps,
 ): Html {
   const value = (name: string) => asked(visit, name);
   const hasFailures = workspaceOf(visit).statuses.some(({ isFailure }) => isFailure);
-  const contains = { label: labels.sessionContains, name: "contains", placeholder: "Part of a session's id" };
-  const text = { label: labels.text, name: "text", placeholder: "Text in input or output" };
-  const session = { label: labels.sessionId, name: "session" };
-  const conditions = (name: "where" | "feedback", hint: string) => (
-    <Area
-      label={labels[name]}
-      name={name}
-      value={value(name)}
-      hint={`${hint}. Of several lines, all must hold.`}
-      rows={2}
-    />
-  );
-  const [search, other] = ofSessions ? [contains, text] : [text, session];
+  const field = (member: keyof typeof labels, placeholder?: string) => {
+    const name = names[member] ?? member;
+    return { label: labels[member], name, value: value(name), ...placeholder !== undefined && { placeholder } };
+  };
+  const contains = field("sessionContains", "Part of a session's id"), text = field("text", "Text in input or output");
+  const [search, other] = ofSessions ? [contains, text] : [text, field("sessionId")];
   return (
     <>
-      <Field {...search} type="search" value={value(search.name)} isLabelHidden isLong />
+      <Field {...search} type="search" isLabelHidden isLong />
       {deployment}
-      <Select label={labels.last} name="last" value={value("last")} options={times} isLabelHidden />
+      <Select {...field("last")} options={times} isLabelHidden />
       {statusFields(visit)}
       {hasFailures && <Checkbox label={labels.failures} name="failures" isChecked={value("failures") === "yes"} />}
       <Menu label="More filters" isWide>
         <div class="row">
-          <Field {...other} value={value(other.name)} />
-          <Field label={labels.promptVersion} name="version" type="number" value={value("version")} />
-          <Select label={labels.keyId} name="key" value={value("key")} options={keyOptions(keys, value("key"))} />
-          <Field label={labels.model} name="model" value={value("model")} />
-          <Field label={labels.slowerThan} name="slower" type="number" value={value("slower")} />
-          <Field label={labels.moreTokensThan} name="tokens" type="number" value={value("tokens")} />
-          <Field label={labels.costlierThan} name="costlier" value={value("costlier")} placeholder="0.01" />
-          {conditions("where", "As in trace_id=4bf92f35")}
-          {conditions("feedback", "As in thumb=false or correctness<0.5")}
-          <Field
-            label={labels.withoutFeedback}
-            name="without"
-            value={value("without")}
-            placeholder="A name, or * for any"
-          />
-          <Field label={labels.from} name="from" type="datetime-local" value={value("from")} />
-          <Field label={labels.to} name="to" type="datetime-local" value={value("to")} />
+          <Field {...other} />
+          <Field {...field("promptVersion")} type="number" />
+          <Select {...field("keyId")} options={keyOptions(keys, value("key"))} />
+          <Field {...field("model")} />
+          <Field {...field("slowerThan")} type="number" />
+          <Field {...field("moreTokensThan")} type="number" />
+          <Field {...field("costlierThan", "0.01")} />
+          <Area {...field("where")} hint={`As in trace_id=4bf92f35. ${allHold}`} rows={2} />
+          <Area {...field("feedback")} hint={`As in thumb=false or correctness<0.5. ${allHold}`} rows={2} />
+          <Field {...field("withoutFeedback", "A name, or * for any")} />
+          <Field {...field("from")} type="datetime-local" />
+          <Field {...field("to")} type="datetime-local" />
           {children}
         </div>
       </Menu>

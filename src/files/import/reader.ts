@@ -194,6 +194,27 @@ export type ReadVersion = {
   version: Omit<ImportedVersion, "title" | "description"> & { description?: string } | undefined;
 };
 
+type FoundVersion = {
+  title: string;
+  number: string;
+  place: string;
+  messages: readonly unknown[];
+  language: Language;
+  config: Json;
+  note: string;
+  labels: string[];
+};
+
+/** A version of what an importer found. Versions come in the order of their numbers. */
+export function toVersion(
+  { title, place, language, config, ...found }: FoundVersion,
+  options: ImportOptions,
+): ReadVersion {
+  const messages = toMessages(found.messages, language, place, options);
+  const llmConfig = toConfig(config, place, options.complain);
+  return { title, order: Number(found.number), version: messages && { ...found, messages, llmConfig } };
+}
+
 /** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
 export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
   return [...groupBy(all, ({ title }) => title)].flatMap(([title, versions]) => {
