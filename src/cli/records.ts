@@ -27,7 +27,7 @@ import { verify } from "../management/verify.ts";
 import type { Arguments } from "./arguments.ts";
 import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
-import type { Call, Outcome } from "./command.ts";
+import type { Call, CommandContext, Outcome } from "./command.ts";
 import { exporting } from "./export.ts";
 import { format, oneLine, stripControls } from "./format.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
@@ -57,6 +57,17 @@ function checkRange(args: Arguments): string | undefined {
 export const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
+const statistics = <T extends { records: number }>(
+  textOf: (stats: T, interval?: string, columns?: number) => string,
+) => ({
+  check: checkRange,
+  show: (data: T, { args, terminal }: CommandContext): Outcome => ({
+    data,
+    text: () => stripControls(textOf(data, args.findText("interval"), terminal.columns)),
+    note: data.records === 0 ? "No records" : undefined,
+  }),
+});
+
 export const recordPresentations = [
   present(listWorkspaceDiagnoses, { row: toWorkspaceRow }),
   present(listDiagnoses, { row: toRecordRow }),
@@ -65,22 +76,8 @@ export const recordPresentations = [
   present(deleteSession, { show: showDeletion }),
   exporting(exportWorkspaceDiagnoses, "records"),
   exporting(exportDiagnoses, "records"),
-  present(readWorkspaceStats, {
-    check: checkRange,
-    show: (data, { args, terminal }) => ({
-      data,
-      text: () => stripControls(workspaceStatsText(data, args.findText("interval"), terminal.columns)),
-      note: data.records === 0 ? "No records" : undefined,
-    }),
-  }),
-  present(readStats, {
-    check: checkRange,
-    show: (data, { args, terminal }) => ({
-      data,
-      text: () => stripControls(statsText(data, args.findText("interval"), terminal.columns)),
-      note: data.records === 0 ? "No records" : undefined,
-    }),
-  }),
+  present(readWorkspaceStats, statistics(workspaceStatsText)),
+  present(readStats, statistics(statsText)),
   present(compareStats, {
     check: checkRange,
     async run({ args, call, terminal }, input) {

@@ -63,9 +63,7 @@ export const deploymentPage: Page = {
             </Fact>
             <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <Section title="Change">
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}

@@ -28,7 +28,7 @@ import { statusChip, versionLink } from "../parts/chips.tsx";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
-import { Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { deleteForm } from "../parts/form.tsx";
 import { rawTextHeaders } from "../safety.ts";
 import { findNeighbours } from "./records.tsx";
 
@@ -90,9 +90,7 @@ export const recordPage: Page = {
                 <code>…{keyId.slice(-8)}</code>
               </a>
             </Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <div class="halves">
             <Section title="Input">{partView(visit, record, "input")}</Section>
@@ -114,15 +112,12 @@ export const recordPage: Page = {
             <p></p>
             {jsonView(visit, { content })}
           </details>
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteDiagnosis}>
-              <Form submit="Delete this record" kind="danger">
-                <p>Its content is removed for good. The call stays in the ledger, so that it still balances.</p>
-                <HiddenField name="do" value="delete" />
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteDiagnosis,
+            "record",
+            "Its content is removed for good. The call stays in the ledger, so that it still balances.",
+          )}
         </>
       ),
     };

@@ -13,7 +13,7 @@ import type { Html } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page, Shown, Visit } from "../page.ts";
 import { Empty, Fact, Facts, Section, Table } from "../parts/elements.tsx";
-import { Form, Guarded, HiddenField } from "../parts/form.tsx";
+import { deleteForm, Guarded } from "../parts/form.tsx";
 import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
 
 export const reviewPage: Page = {
@@ -60,15 +60,12 @@ export const reviewPage: Page = {
               <p class="hint">Without those that {isolated(personName(createdBy))} had given feedback.</p>
             )}
           </Section>
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteReview}>
-              <Form submit="Delete this review" kind="danger">
-                <p>Its progress is removed for good. Feedback that was given in it stays.</p>
-                <HiddenField name="do" value="delete" />
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteReview,
+            "review",
+            "Its progress is removed for good. Feedback that was given in it stays.",
+          )}
         </>
       ),
     };

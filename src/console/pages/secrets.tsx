@@ -104,15 +104,11 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
           <Facts>
             {facts}
             <Fact label="State">{stateChip(holder, now)}</Fact>
-            <Fact label="Begins with">
-              <code>{holder.prefix}…</code>
-            </Fact>
+            <Fact label="Begins with" code={`${holder.prefix}…`} />
             <Fact label="Created">{ago(holder.createdAt, now)}</Fact>
             <Fact label="Last used">{agoByHour(holder.lastUsedAt, now)}</Fact>
             <Fact label="Rotated">{ago(holder.rotatedAt, now)}</Fact>
-            <Fact label="Id">
-              <code>{holder.id}</code>
-            </Fact>
+            <Fact label="Id" code={holder.id} />
           </Facts>
           {holder.revokedAt === null && (
             <Section title="Rotate or revoke">

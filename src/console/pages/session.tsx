@@ -20,7 +20,7 @@ import { Bar } from "../parts/chart.tsx";
 import { statusChip } from "../parts/chips.tsx";
 import { Empty, Fact, Facts, Pager } from "../parts/elements.tsx";
 import { FeedbackChips } from "../parts/feedback.tsx";
-import { Form, Guarded } from "../parts/form.tsx";
+import { deleteForm } from "../parts/form.tsx";
 
 const pageSize = 25; // so that a page of short records stays light
 const mostChips = 5; // pieces of feedback on a record
@@ -51,14 +51,12 @@ export const sessionPage: Page = {
             href={(cursor) => link(visit, ["session"], { id: sessionId, cursor })}
             label="Newer"
           />
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteWorkspaceSession}>
-              <Form submit="Delete this session" kind="danger">
-                <p>The content of all its records is removed for good. Their calls stay in the ledger.</p>
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteWorkspaceSession,
+            "session",
+            "The content of all its records is removed for good. Their calls stay in the ledger.",
+          )}
         </>
       ),
     };

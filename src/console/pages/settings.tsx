@@ -53,9 +53,7 @@ export const settingsPage: Page = {
               </Fact>
             )}
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <Section title="Change">
             {lack === undefined ? changeForm(visit, workspace) : <p class="lack">{lack}</p>}

@@ -176,7 +176,7 @@ function linesOf({ series }: Panel, centers: readonly number[], y: Heights): Par
       <path class={nth === 0 ? `line ink-${style}` : `line ink-${style} dashed`} d={path(values) ?? ""} />,
       values.map((value, index) =>
         value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
-          <circle class={`fill-${style}`} cx={centers[index]} cy={round(y(value))} r="2.5" />
+          <circle class={`ink-${style}`} cx={centers[index]} cy={round(y(value))} r="2.5" />
         )
       ),
     ];
@@ -258,8 +258,8 @@ export const Bar = ({ label, x, width, style = 1 }: BarProps): Html => (
     {...{ class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none" }}
     {...label === undefined ? { "aria-hidden": "true" } : { role: "img", "aria-label": label }}
   >
-    <rect class="fill-rest" width="100" height="4" />
-    <rect class={`fill-${style}`} x={x?.toFixed(2)} width={width.toFixed(2)} height="4" />
+    <rect class="rest" width="100" height="4" />
+    <rect class={`ink-${style}`} x={x?.toFixed(2)} width={width.toFixed(2)} height="4" />
   </svg>
 );
 

@@ -130,10 +130,10 @@ function cellOf<T>(column: Column<T>, row: T, isCompared = false): Html {
 /** Pairs of a label and a value. */
 export const Facts = ({ children }: { children?: Part }): Html => <dl class="facts">{children}</dl>;
 
-export const Fact = ({ label, children }: { label: string; children?: Part }): Html => (
+export const Fact = ({ label, code, children }: { label: string; code?: string; children?: Part }): Html => (
   <div>
     <dt>{label}</dt>
-    <dd>{children}</dd>
+    <dd>{code === undefined ? children : <code>{code}</code>}</dd>
   </div>
 );
 

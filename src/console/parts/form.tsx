@@ -202,6 +202,19 @@ export const Form = ({ submit, kind = "primary", action = "", children }: FormPr
   </form>
 );
 
+/** Deletes what the page shows. */
+export const deleteForm = (visit: Visit, operation: GuardedProps["operation"], noun: string, effect: string): Html => (
+  <details>
+    <summary>Delete</summary>
+    <Guarded visit={visit} operation={operation}>
+      <Form submit={`Delete this ${noun}`} kind="danger">
+        <p>{effect}</p>
+        <HiddenField name="do" value="delete" />
+      </Form>
+    </Guarded>
+  </details>
+);
+
 type FiltersProps = {
   /** The page without a filter, if one is set and no chips say so. */
   clear?: string | undefined;
