@@ -3,7 +3,7 @@ import { jsonText, readMembers, stringify, stringifyMembers } from "../common/js
 import { findConversation } from "../management/conversation.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { feedbackOf, recordCell, toFeedbackRow } from "./feedback-text.ts";
+import { feedbackOf, recordCell, toFeedbackRow } from "./feedback.ts";
 import { format, indented } from "./format.ts";
 
 /** A record as lines, and its input and output below them. */

@@ -4,7 +4,7 @@ import { deleteWorkspaceSession, listSessions, showSession } from "../management
 import type { Session } from "../management/sessions.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { showDeletion } from "./records.ts";
-import { recordCell, statsCell } from "./feedback-text.ts";
+import { recordCell, statsCell } from "./feedback.ts";
 import { listNewest } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { previewOf, statusOf } from "./record-text.ts";

@@ -4,7 +4,7 @@ import type { Comparison } from "../management/compare.ts";
 import type { Stats, WorkspaceStats } from "../management/stats.ts";
 import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
 import { bar, countTable, numberText, percentOf, sparkline } from "./charts.ts";
-import { meaningOf, statsLine } from "./feedback-text.ts";
+import { meaningOf, statsLine } from "./feedback.ts";
 import { counted, format, indented } from "./format.ts";
 import { cutTo, layOut, widthOf, wrap } from "./table.ts";
 

@@ -25,10 +25,9 @@ import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Shown, View, Visit } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
-import { DraftForm } from "../parts/draft-form.tsx";
+import { DraftForm, filledIn } from "../parts/draft-form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
-import { filledIn } from "../parts/preview.tsx";
-import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
+import { DeclarationsNotice, VariablesNotice } from "../parts/content.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;

@@ -13,7 +13,7 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { VariablesNotice } from "./variables.tsx";
+import { VariablesNotice } from "./content.tsx";
 
 const maxLines = 2_000;
 const maxCompared = 50_000; // characters in which words are compared
