@@ -14,12 +14,11 @@ import { migrations } from "../database/migrations.ts";
 import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
-import { accessPresentations } from "./access.ts";
-import { auditPresentations } from "./audit.ts";
+import { accessPresentations, auditPresentations } from "./access.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
-import { checkCommands } from "./check.ts";
+import { checkCommands } from "./repository.ts";
 import { feedbackPresentations } from "./feedback.ts";
 import { importCommands } from "./import.ts";
 import { mcpCommands } from "./mcp.ts";
@@ -33,9 +32,8 @@ import { commandsOf } from "./operation-commands.ts";
 import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
-import { recordPresentations } from "./records.ts";
+import { recordPresentations, sessionPresentations } from "./records.ts";
 import { reviewPresentations } from "./reviews.ts";
-import { sessionPresentations } from "./sessions.ts";
 
 // Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [

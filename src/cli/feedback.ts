@@ -1,5 +1,5 @@
-// How the command line shows feedback, gives it and imports it: a piece as a row, the feedback on a record in a cell, and statistics
-// of it in words.
+// How the command line shows feedback, gives it and imports it: a piece as a row, the feedback on a record in a cell, and
+// statistics of it in words.
 import { stringify } from "../common/json-text.ts";
 import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/feedback-names.ts";

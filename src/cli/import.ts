@@ -4,7 +4,7 @@ import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
 import { readImport, sources } from "../files/import/index.ts";
 import type { ImportedPrompt, ImportedVersion } from "../files/import/reader.ts";
-import { maxReleaseSet } from "../files/release-set.ts";
+import { maxReleaseSet } from "../files/plan.ts";
 import { writeNew } from "../files/write.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";

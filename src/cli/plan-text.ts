@@ -1,5 +1,5 @@
-// How people see a plan: a change a line, with the differences of texts below it. GitHub Actions shows annotations at files, and the
-// summary of a step.
+// How people see a plan: a change a line, with the differences of texts below it. GitHub Actions shows annotations at files,
+// and the summary of a step.
 import type { Fault } from "../files/faults.ts";
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";

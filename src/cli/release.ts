@@ -2,9 +2,8 @@
 import { conflict, invalid, Refusal, roleRequired } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
-import { makePlan } from "../files/plan.ts";
+import { findBuried, makePlan, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/plan.ts";
 import type { Plan } from "../files/plan.ts";
-import { findBuried, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/release-set.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";

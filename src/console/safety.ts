@@ -1,4 +1,5 @@
-// Answers with pages and redirects, and what protects them in a browser: the headers of every page, and the origin of every change.
+// Answers with pages and redirects, and what protects them in a browser: the headers of every page, and the origin of every
+// change.
 import { Refusal } from "../common/errors.ts";
 import { statusOf } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";

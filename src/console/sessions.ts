@@ -1,7 +1,8 @@
-// Sessions of people who are signed in. They are cookies, which any process can open and which need no row. A cookie holds the token
-// that signed in and the end of the session, sealed with a key: a browser can neither read nor alter it. Neither the cookie alone
-// nor the database alone gives the token away, and a backup is not enough to make a cookie, because that takes a valid token. Only a
-// session that was signed out has a row, until it would have ended. So signing out holds in every process, and even for a copied cookie.
+// Who is signed in, and how one signs in: with a token of management, or by a link. Sessions are cookies, which any process can
+// open and which need no row. A cookie holds the token that signed in and the end of the session, sealed with a key: a browser
+// can neither read nor alter it. Neither the cookie alone nor the database alone gives the token away, and a backup is not
+// enough to make a cookie, because that takes a valid token. Only a session that was signed out has a row, until it would have
+// ended. So signing out holds in every process, and even for a copied cookie.
 import { createCache } from "../common/cache.ts";
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken } from "../common/ids.ts";

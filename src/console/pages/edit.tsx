@@ -8,7 +8,7 @@ import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
 import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import {
   contentOf,
   emptyDraft,

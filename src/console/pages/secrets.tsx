@@ -1,4 +1,5 @@
-// What keys and tokens share: their state in lists, a secret that is shown once, when it expires, its rotation and its revocation.
+// What keys and tokens share: their state in lists, a secret that is shown once, when it expires, its rotation and its
+// revocation.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

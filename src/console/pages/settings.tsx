@@ -1,4 +1,5 @@
-// The settings of a workspace: its name, its limit, how long it keeps what was recorded, and what the statuses of its records mean.
+// The settings of a workspace: its name, its limit, how long it keeps what was recorded, and what the statuses of its records
+// mean.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

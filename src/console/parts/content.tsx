@@ -1,5 +1,5 @@
-// The content of a version: its messages with their variables lit up, what it declares of these and which ones a change adds and
-// removes, and the settings of its model.
+// The content of a version: its messages with their variables lit up, what it declares of these and which ones a change adds
+// and removes, and the settings of its model.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -136,7 +136,7 @@ export function DeclarationsNotice({ content }: { content: PromptContent }): Par
 const mostExample = 200; // characters
 
 /** A row for each variable that a version declares. */
-export function DeclarationsTable({ declarations }: { declarations: Declarations }): Part {
+function DeclarationsTable({ declarations }: { declarations: Declarations }): Part {
   const texts = readMembers(declarations.text);
   const rows = Array.from(readDeclarations(declarations), ([name, { type, required = true, description = "" }]) => {
     const example = readMembers(texts.get(name)!).get("example") ?? "";

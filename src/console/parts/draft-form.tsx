@@ -1,5 +1,5 @@
-// The form of an edited prompt, and the messages of a draft with example values filled in. Without scripts the buttons of the form
-// send it, and it comes back changed.
+// The form of an edited prompt, and the messages of a draft with example values filled in. Without scripts the buttons of the
+// form send it, and it comes back changed.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

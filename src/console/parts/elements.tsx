@@ -1,5 +1,5 @@
-// What pages are made of: headings, sections, notices, tables and facts. On a narrow screen each row of a table becomes a card, in
-// which each value has the label of its column.
+// What pages are made of: headings, sections, notices, tables and facts. On a narrow screen each row of a table becomes a card,
+// in which each value has the label of its column.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

@@ -1,4 +1,5 @@
-// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, how many records were rated, and charts.
+// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, how many records were rated, and
+// charts.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

@@ -5,7 +5,7 @@
 /** @jsxFrag Fragment */
 import { addFeedback } from "../../management/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackValue } from "../../schema/feedback.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import { feedbackNotices, keptQuery, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, counted, dash, excerpt } from "../format.tsx";

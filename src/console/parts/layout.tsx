@@ -5,7 +5,7 @@
 /** @jsxFrag Fragment */
 import { describeBuild } from "../../common/build.ts";
 import type { ErrorKind } from "../../common/errors.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link, sectionAddress, sectionOf, sections } from "../page.ts";
