@@ -1,16 +1,19 @@
-// How the command line shows keys, tokens and workspaces.
+// How the command line shows keys, tokens, workspaces and the audit log.
 import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
 import type { ApiKey } from "../management/api-keys.ts";
+import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
+import type { AuditEntry } from "../management/audit.ts";
 import { deleteWorkspace } from "../management/deletion.ts";
+import type { StatusName } from "../management/statuses.ts";
 import { createToken, listTokens, rotateToken } from "../management/tokens.ts";
 import type { Token } from "../management/tokens.ts";
-import type { StatusName } from "../management/statuses.ts";
 import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/workspaces.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { formatTime, formatValue } from "./format.ts";
+import { listNewest } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 
 const storeNow = (noun: string) => `Store the ${noun} now: it is not shown again`;
@@ -31,7 +34,7 @@ const stateOf = ({ revokedAt, expiresAt }: Lifetime): string =>
   revokedAt !== null ? "revoked" : expiresAt !== null && expiresAt <= Date.now() ? "expired" : "valid";
 
 /** The most important columns come first, because a narrow terminal shows the last ones below. */
-const toRow = ({ name, prefix, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
+const toKeyRow = ({ name, prefix, deployId, expiresAt, lastUsedAt, createdAt, ...rest }: ApiKey) => {
   const { revokedAt, id, readOnly, submitOnly, feedbackOnly } = rest;
   const state = stateOf({ expiresAt, createdAt, ...rest });
   const scope = readOnly ? "reads" : submitOnly ? "submits" : feedbackOnly ? "feedback" : "all";
@@ -102,7 +105,7 @@ export const accessPresentations = [
     show: (key) => show(key, describeNew("key", key)),
   }),
   present(rotateApiKey, { show: (key) => show(key, describeRotated("key", key)) }),
-  present(listApiKeys, { row: toRow }),
+  present(listApiKeys, { row: toKeyRow }),
   present(createToken, {
     check: (args) =>
       args.text("role") === "owner" && args.findText("workspace") !== undefined
@@ -112,4 +115,40 @@ export const accessPresentations = [
   }),
   present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
   present(listTokens, { row: toTokenRow }),
+];
+
+/** What changed, in words: `monthlyLimit 10 → 20`, `version 1 → 2`, or the name of what was created or deleted. */
+function describeChange({ before, after }: AuditEntry): string {
+  if (before === null || after === null) {
+    const { name } = after ?? before ?? {};
+    return typeof name === "string" ? name : "";
+  }
+  return Object.keys(after).filter((member) => !["revision", "hash", "secretHash"].includes(member))
+    .map((member) =>
+      `${member.replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
+        formatValue(member, after[member])
+      }`
+    )
+    .join(", ");
+}
+
+/** The most important columns come first, because a narrow terminal shows the last ones below. */
+const toEntryRow = (entry: AuditEntry) => {
+  const { createdAt, action, actor, note, source, targetId, position, requestId } = entry;
+  return { createdAt, action, change: describeChange(entry), actor, note, source, targetId, position, requestId };
+};
+
+const example = "deployment.promoted";
+
+export const auditPresentations = [
+  present(listAuditEntries, {
+    async run(context, input) {
+      const outcome = await listNewest(context, listAuditEntries, input, toEntryRow);
+      const action = context.args.findText("action");
+      if (action === undefined || outcome.rows?.length !== 0) return outcome;
+      const note = `Nothing to list. An action is a noun such as deployment, or a noun and a verb such as ${example}`;
+      return { ...outcome, note };
+    },
+  }),
+  present(exportAuditEntries, { exported: "entries" }),
 ];

@@ -3,8 +3,7 @@ import { invalid } from "../common/errors.ts";
 import { parseArgs } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Struct } from "../schema/struct.ts";
-import { guess } from "./guess.ts";
-import { isRemovable, isWorkspace } from "./parameters.ts";
+import { guess, isRemovable, isWorkspace } from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
 import { convert } from "./placeholders.ts";
 

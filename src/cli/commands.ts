@@ -14,13 +14,12 @@ import { migrations } from "../database/migrations.ts";
 import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
-import { accessPresentations } from "./access.ts";
-import { auditPresentations } from "./audit.ts";
+import { accessPresentations, auditPresentations } from "./access.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
-import { checkCommands } from "./check.ts";
 import { eventPresentations } from "./events.ts";
+import { checkCommands } from "./repository.ts";
 import { feedbackPresentations } from "./feedback.ts";
 import { importCommands } from "./import.ts";
 import { mcpCommands } from "./mcp.ts";
@@ -34,9 +33,8 @@ import { commandsOf } from "./operation-commands.ts";
 import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
-import { recordPresentations } from "./records.ts";
+import { recordPresentations, sessionPresentations } from "./records.ts";
 import { reviewPresentations } from "./reviews.ts";
-import { sessionPresentations } from "./sessions.ts";
 
 // Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [
@@ -173,20 +171,12 @@ const operationCommands = commandsOf(operations, [
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
 
-const nouns = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands].map(({ name: [noun] }) =>
-  noun
-);
+const others = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands];
+const nouns = others.map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
 /** Commands of the same noun stand together. */
-export const commands: Command[] = [
-  ...promptCommands,
-  ...operationCommands,
-  ...folderCommands,
-  ...mcpCommands,
-  ...serviceCommands,
-]
-  .sort((a, b) => orderOf(a) - orderOf(b));
+export const commands: Command[] = [...promptCommands, ...others].sort((a, b) => orderOf(a) - orderOf(b));
 
 /** The words of a command, with the name that its noun has now. */
 export const withCurrentNoun = ([noun, ...words]: string[]): string[] =>

@@ -2,24 +2,25 @@
 import { notFound, Refusal } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
+import { compareNames } from "../files/plan.ts";
+import type { VariableChange } from "../files/plan.ts";
 import * as changes from "../management/deployment-changes.ts";
 import type { RenamedDeployment } from "../management/deployment-changes.ts";
-import { format, formatTime } from "./format.ts";
-import type { LiveVersion } from "../management/history.ts";
 import { createDeployment, getDeployment, listDeployments } from "../management/deployments.ts";
+import type { Deployment, DeploymentResult } from "../management/deployments.ts";
+import type { LiveVersion } from "../management/history.ts";
 import { protectedRole } from "../management/operation.ts";
 import type { RenamedPrompt } from "../management/prompts.ts";
-import type { Deployment, DeploymentResult } from "../management/deployments.ts";
 import { listRollouts, setRollout, stopRollout } from "../management/rollout-operations.ts";
 import { describeGuarded } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
+import type { Arguments } from "./arguments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
 import { show } from "./command.ts";
-import { readAll } from "./lists.ts";
-import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
+import { format, formatTime } from "./format.ts";
+import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
-import { compareVariables, describeVariables } from "./variables-text.ts";
 
 const inactive = "it is inactive and refuses requests: see deploy activate";
 
@@ -65,7 +66,7 @@ async function showPromotion(call: Call, result: DeploymentResult): Promise<Outc
   const [was, is] = await Promise.all(
     [before, currentVersion].map((version) => call(getPromptVersion, { id: promptId, version })),
   );
-  const variables = describeVariables(before, compareVariables(was!.variables, is!.variables));
+  const variables = describeVariables(before, compareNames(was!.variables, is!.variables));
   return { ...outcome, note: `${note} (before: ${before})${variables === "" ? "" : `; ${variables}`}` };
 }
 
@@ -203,3 +204,10 @@ export const deploymentPresentations = [
   present(changes.readLiveVersion, { show: showLive }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];
+
+/** `variables since version 1: added tone, removed shop`; empty if none came or went. */
+export function describeVariables(since: number, { added, removed }: VariableChange): string {
+  const changes = [["added", added], ["removed", removed]] as const;
+  const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);
+  return described.length === 0 ? "" : `variables since version ${since}: ${described.join(", ")}`;
+}

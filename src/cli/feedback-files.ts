@@ -1,10 +1,9 @@
-// Reads feedback from files: JSON with a piece on each line, and CSV with a header.
+// Reads feedback from files: JSON with a piece on each line, and CSV with a header, as spreadsheets write it (RFC 4180).
 import { invalid } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { ImportedFeedback } from "../management/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
 import { check } from "../schema/struct.ts";
-import { readCsv } from "./csv.ts";
 import { readNumber } from "./placeholders.ts";
 
 /** A line that was not imported, and why not. */
@@ -70,4 +69,27 @@ function toPiece(names: string[], cells: string[]): object {
 export function readValue(word: string): FeedbackValue {
   if (word === "true" || word === "false") return word === "true";
   return readNumber(word) ?? word;
+}
+
+/** A row of CSV, and the line on which it begins, from 1. */
+export type CsvRow = { line: number; cells: string[] };
+
+/** Reads the rows of a text. Empty lines are left out. `label` names the text in messages. */
+export function readCsv(text: string, label: string): CsvRow[] {
+  const rows: CsvRow[] = [];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
+  let line = 1, cells: string[] = [], first = line;
+  for (let at = text.startsWith("\ufeff") ? 1 : 0; at < text.length || cells.length > 0; at = cell.lastIndex) {
+    cell.lastIndex = at;
+    const match = cell.exec(text);
+    if (match === null) throw invalid(`${label} is not CSV: line ${line} has a quote without its counterpart`);
+    const [whole, quoted, plain, separator] = match;
+    cells.push(quoted?.replaceAll('""', '"') ?? plain!);
+    line += whole.split(/\r\n|\n|\r/).length - 1;
+    if (separator === ",") continue;
+    if (cells.length > 1 || cells[0] !== "") rows.push({ line: first, cells });
+    cells = [];
+    first = line;
+  }
+  return rows;
 }

@@ -1,17 +1,20 @@
-// How the command line shows feedback, gives it and imports it.
+// How the command line shows feedback, gives it and imports it: a piece as a row, the feedback on a record in a cell, and
+// statistics of it in words.
+import { stringify } from "../common/json-text.ts";
 import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import { addFeedback, importFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
 import type { ImportedFeedback } from "../management/feedback.ts";
-import type { EarlierFeedback, Feedback, FeedbackAnswer } from "../schema/feedback.ts";
+import type { EarlierFeedback, Feedback, FeedbackAnswer, FeedbackStats } from "../schema/feedback.ts";
+import { isObject } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { numberText, percentOf } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
-import { toFeedbackRow } from "./feedback-text.ts";
 import { readFeedbackFile, readValue } from "./feedback-files.ts";
 import type { FeedbackFile, RefusedLine } from "./feedback-files.ts";
-import { format, stripControls } from "./format.ts";
+import { counted, format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
 const listText = (title: string, pieces: (Feedback | EarlierFeedback)[], columns?: number) =>
@@ -60,7 +63,7 @@ const shownRefusals = 20;
 function describeRefused(refused: RefusedLine[], total: number): string {
   const shown = refused.slice(0, shownRefusals).map(({ line, error }) => `line ${line}: ${error}`);
   const rest = refused.length > shownRefusals ? [`and ${refused.length - shownRefusals} more, which --json lists`] : [];
-  return [`Refused ${refused.length} of ${total} ${total === 1 ? "line" : "lines"}`, ...shown, ...rest].join("\n  ");
+  return [`Refused ${refused.length} of ${counted(total, "line")}`, ...shown, ...rest].join("\n  ");
 }
 
 export const feedbackPresentations = [
@@ -123,3 +126,55 @@ export const feedbackPresentations = [
     },
   }),
 ];
+
+/** A piece on one line. Its comment comes last, because it is cut where the terminal is narrow. */
+export const toFeedbackRow = (
+  { name, value, author, source, givenAt, comment, ...rest }: Feedback | EarlierFeedback,
+) => ({
+  ...{ name, value: String(value), author, source, givenAt },
+  ...rest,
+  text: comment,
+});
+
+/** The feedback on a record, which may be that of another service. */
+export function feedbackOf(record: object & { feedback?: unknown }): Feedback[] {
+  const pieces: unknown = JSON.parse(stringify(record.feedback ?? null));
+  return Array.isArray(pieces) ? pieces.filter(isObject) as Feedback[] : [];
+}
+
+const cellOf = (texts: string[]) => texts.length === 0 ? {} : { feedback: texts.join(", ") };
+
+/** A cell with the feedback on a record, if there is any: `correctness=0.5, thumb=true`. */
+export const recordCell = (record: object) => cellOf(feedbackOf(record).map(({ name, value }) => `${name}=${value}`));
+
+/** A cell with the statistics of some records, if they have any. What a service sends in lists is still JSON text in parts. */
+export const statsCell = (feedback: FeedbackStats[] = []) =>
+  cellOf((JSON.parse(stringify(feedback)) as FeedbackStats[]).map((stats) => `${stats.name} ${meaningOf(stats)}`));
+
+/** What was said under a name, in short: `0.62`, `83.3 % true`, or the most frequent label, `60.0 % kind`. */
+export function meaningOf({ mean, share, labels }: FeedbackStats): string {
+  if (mean !== null) return numberText(mean);
+  if (share !== null) return `${percentOf(share)} true`;
+  const [first] = labels;
+  return first === undefined ? "-" : `${percentOf(first.share)} ${first.label}`;
+}
+
+const countText = ({ records, pieces }: FeedbackStats) =>
+  `${counted(records, "record")}${pieces === records ? "" : `, ${pieces} pieces`}`;
+
+const interval = (low: number | null, high: number | null, toText: (value: number) => string) =>
+  low === null || high === null ? "" : ` (95 % interval ${toText(low)} to ${toText(high)})`;
+
+/** `thumb (12 records): 83.3 % true (95 % interval 55.2 % to 95.3 %)` */
+export function statsLine(stats: FeedbackStats): string {
+  const { name, mean, low, high, labels, otherLabels, pieces } = stats;
+  const label = (each: FeedbackStats["labels"][number]) =>
+    `${each.label} ${percentOf(each.share)}${interval(each.low, each.high, percentOf)}`;
+  const others = otherLabels === 0 ? [] : [`others ${percentOf(otherLabels / pieces)}`];
+  const text = labels.length > 0
+    ? [...labels.map(label), ...others].join(", ")
+    : mean === null
+    ? `${meaningOf(stats)}${interval(low, high, percentOf)}`
+    : `mean ${numberText(mean)}${interval(low, high, numberText)}`;
+  return `${name} (${countText(stats)}): ${text}`;
+}

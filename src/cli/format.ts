@@ -8,7 +8,7 @@ export function format(data: object, columns?: number): string {
   const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(oneLine(name))));
   const lines = Object.entries(data).map(([name, value]) =>
     Array.isArray(value) && typeof value[0] === "object"
-      ? `${name}\n${formatList(value, columns && columns - 2).replace(/^(?=.)/gm, "  ").trimEnd()}`
+      ? `${name}\n${indented(formatList(value, columns && columns - 2)).trimEnd()}`
       : `${oneLine(name)}${" ".repeat(margin - widthOf(oneLine(name)))}  ${formatValue(name, value)}`
   );
   return `${lines.join("\n")}\n`;
@@ -61,6 +61,11 @@ export function withIsoTimes(data: unknown): unknown {
 
 /** Formats a time in Unix ms, which may be out of range for a Date: clients send any. */
 export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
+
+/** `1 record`, `2 records` */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+export const indented = (text: string): string => text.replace(/^(?=.)/gm, "  ");
 
 /** As options take it. */
 const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;

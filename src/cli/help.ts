@@ -2,8 +2,7 @@
 import { roles } from "../management/operation.ts";
 import type { Command } from "./command.ts";
 import { commands, findByName } from "./commands.ts";
-import { guess } from "./guess.ts";
-import { orderOf, usageOf } from "./parameters.ts";
+import { guess, orderOf, usageOf } from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
 import { describeValue } from "./placeholders.ts";
 import { widthOf, wrap } from "./table.ts";

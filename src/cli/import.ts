@@ -4,7 +4,7 @@ import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
 import { readImport, sources } from "../files/import/index.ts";
 import type { ImportedPrompt, ImportedVersion } from "../files/import/reader.ts";
-import { maxReleaseSet } from "../files/release-set.ts";
+import { maxReleaseSet } from "../files/plan.ts";
 import { writeNew } from "../files/write.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
@@ -18,7 +18,7 @@ import type { PromptContents } from "../management/prompt-contents.ts";
 import { pathIn } from "../runtime/folder.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
-import { stripControls } from "./format.ts";
+import { counted, stripControls } from "./format.ts";
 import { pagesOf, readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { writeFile } from "./pull.ts";
@@ -93,9 +93,7 @@ async function planImport(
 ): Promise<Step[]> {
   const known = new Map<string, PromptContents[]>();
   let count = 0;
-  for await (
-    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
-  ) {
+  for await (const page of allVersions(call, workspaceId)) {
     for (const each of page) known.set(each.name, [...known.get(each.name) ?? [], each]);
     terminal.report(`Read ${count += page.length} versions of the ledger`);
   }
@@ -145,10 +143,11 @@ function planPrompt(
   return step;
 }
 
+const allVersions = (call: Call, workspaceId: WorkspaceId) =>
+  pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true });
+
 const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
   `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function describeStep({ name, latest, versions, deploy }: Step): string {
   const made = versions.length === 0 ? [] : [counted(versions.length, "version")];
@@ -191,9 +190,7 @@ async function exportPrompts({ args, call, terminal }: CommandContext): Promise<
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const names = new Set<string>();
   let count = 0;
-  for await (
-    const page of pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true })
-  ) {
+  for await (const page of allVersions(call, workspaceId)) {
     for (const each of page) {
       const { name, version } = each;
       const { path, text } = writeNew(`${name}/${version}`, { ...contentIn(each), name });
@@ -216,8 +213,6 @@ export const importCommands: Command[] = [
         prefix: "What the names of the prompts begin with, such as old/",
         "keep-logic": "Keep {% if %} and the like as text, where otherwise the prompt is left out",
         "dry-run": "Say what would be imported, and change nothing",
-        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
-        actor: "Who makes the change. Default: the user in the environment",
       },
     ),
     summary: "Import prompts with all their versions from exports of others. A second time only what is new",
@@ -231,7 +226,6 @@ export const importCommands: Command[] = [
       {},
       {
         DIR: "The folder to write to",
-        workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
       },
     ),
     summary: "Write every version of every prompt as a file: NAME/VERSION.md, or .json where Markdown cannot hold it",

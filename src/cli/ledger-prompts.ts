@@ -46,21 +46,18 @@ export async function readLedger(
   }));
 }
 
+/** The versions that deployments of a workspace serve, by the id of their prompt and their number. */
+export async function readLive(call: Call, input: { workspaceId: WorkspaceId; archived?: boolean }) {
+  const contents = await readAll(call, listPromptContents, { ...input, versions: "live" as const });
+  return new Map(contents.map((each) => [`${each.id} ${each.version}`, each]));
+}
+
 /** Finds versions. All live ones are read at once, when the first one is asked for. */
 function createReader(call: Call, workspaceId: WorkspaceId) {
   let live: Promise<Map<string, PromptContents>> | undefined;
 
-  async function readLive(): Promise<Map<string, PromptContents>> {
-    const contents = await readAll(call, listPromptContents, {
-      workspaceId,
-      versions: "live" as const,
-      archived: true,
-    });
-    return new Map(contents.map((each) => [`${each.id} ${each.version}`, each]));
-  }
-
   return async (id: PromptId, version: number): Promise<LedgerVersion> => {
-    const found = (await (live ??= readLive())).get(`${id} ${version}`);
+    const found = (await (live ??= readLive(call, { workspaceId, archived: true }))).get(`${id} ${version}`);
     if (found !== undefined) return toVersion(found);
     return toVersion({ ...await call(getPromptVersion, { id, version }), actor: "", source: null, origin: null });
   };

@@ -4,83 +4,63 @@ import { findHead, findUncommitted, withoutPassword } from "../runtime/git.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-type Host = {
-  commit: string;
-  author?: string;
-  repository?(env: Env): string | undefined;
-  change?(env: Env): string | undefined;
-};
+/** The name of a variable, or what several say together. */
+type Said = string | ((env: Env) => string | undefined);
+type Host = { commit: string; author?: string; repository: Said; change: Said };
 
 /** The variables of each host, by the one that tells the commit. */
 const hosts: Host[] = [
-  {
-    commit: "GITHUB_SHA",
-    author: "GITHUB_ACTOR",
-    repository: githubRepository,
-    change: (env) => {
-      const [, number] = /^refs\/pull\/(\d+)\//.exec(env.GITHUB_REF ?? "") ?? [];
-      return number && `${githubRepository(env)}/pull/${number}`;
-    },
-  },
-  {
-    commit: "CI_COMMIT_SHA", // GitLab
-    author: "CI_COMMIT_AUTHOR",
-    repository: ({ CI_PROJECT_URL }) => CI_PROJECT_URL,
-    change: ({ CI_PROJECT_URL, CI_MERGE_REQUEST_IID }) =>
-      CI_MERGE_REQUEST_IID && `${CI_PROJECT_URL}/-/merge_requests/${CI_MERGE_REQUEST_IID}`,
-  },
-  {
-    commit: "BITBUCKET_COMMIT",
-    repository: ({ BITBUCKET_GIT_HTTP_ORIGIN }) => BITBUCKET_GIT_HTTP_ORIGIN,
-    change: ({ BITBUCKET_GIT_HTTP_ORIGIN, BITBUCKET_PR_ID }) =>
-      BITBUCKET_PR_ID && `${BITBUCKET_GIT_HTTP_ORIGIN}/pull-requests/${BITBUCKET_PR_ID}`,
-  },
+  { commit: "GITHUB_SHA", author: "GITHUB_ACTOR", repository: githubRepository, change: githubPull },
+  { commit: "CI_COMMIT_SHA", author: "CI_COMMIT_AUTHOR", repository: "CI_PROJECT_URL", change: gitlabMerge },
+  { commit: "BITBUCKET_COMMIT", repository: "BITBUCKET_GIT_HTTP_ORIGIN", change: bitbucketPull },
   {
     commit: "BUILD_SOURCEVERSION", // Azure Pipelines
     author: "BUILD_SOURCEVERSIONAUTHOR",
-    repository: ({ BUILD_REPOSITORY_URI }) => BUILD_REPOSITORY_URI,
-    change: ({ SYSTEM_PULLREQUEST_PULLREQUESTNUMBER }) => SYSTEM_PULLREQUEST_PULLREQUESTNUMBER,
+    repository: "BUILD_REPOSITORY_URI",
+    change: "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER",
   },
-  {
-    commit: "CIRCLE_SHA1",
-    author: "CIRCLE_USERNAME",
-    repository: ({ CIRCLE_REPOSITORY_URL }) => CIRCLE_REPOSITORY_URL,
-    change: ({ CIRCLE_PULL_REQUEST }) => CIRCLE_PULL_REQUEST,
-  },
+  { commit: "CIRCLE_SHA1", repository: "CIRCLE_REPOSITORY_URL", change: "CIRCLE_PULL_REQUEST" },
   {
     commit: "BUILDKITE_COMMIT",
     author: "BUILDKITE_BUILD_AUTHOR",
-    repository: ({ BUILDKITE_REPO }) => BUILDKITE_REPO,
+    repository: "BUILDKITE_REPO",
     change: ({ BUILDKITE_PULL_REQUEST }) => BUILDKITE_PULL_REQUEST === "false" ? undefined : BUILDKITE_PULL_REQUEST,
   },
-  {
-    commit: "CI_COMMIT", // Woodpecker and Forgejo's older runners
-    repository: ({ CI_REPO_URL }) => CI_REPO_URL,
-    change: ({ CI_COMMIT_PULL_REQUEST }) => CI_COMMIT_PULL_REQUEST,
-  },
-  {
-    commit: "GIT_COMMIT", // Jenkins
-    repository: ({ GIT_URL }) => GIT_URL,
-    change: ({ CHANGE_URL }) => CHANGE_URL,
-  },
+  // Woodpecker and Forgejo's older runners
+  { commit: "CI_COMMIT", repository: "CI_REPO_URL", change: "CI_COMMIT_PULL_REQUEST" },
+  { commit: "GIT_COMMIT", repository: "GIT_URL", change: "CHANGE_URL" }, // Jenkins
 ];
 
 function githubRepository({ GITHUB_SERVER_URL = "https://github.com", GITHUB_REPOSITORY }: Env): string | undefined {
   return GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`;
 }
 
+function githubPull(env: Env): string | undefined {
+  const [, number] = /^refs\/pull\/(\d+)\//.exec(env.GITHUB_REF ?? "") ?? [];
+  return number && `${githubRepository(env)}/pull/${number}`;
+}
+
+function gitlabMerge({ CI_PROJECT_URL, CI_MERGE_REQUEST_IID: id }: Env): string | undefined {
+  return id && `${CI_PROJECT_URL}/-/merge_requests/${id}`;
+}
+
+function bitbucketPull({ BITBUCKET_GIT_HTTP_ORIGIN, BITBUCKET_PR_ID: id }: Env): string | undefined {
+  return id && `${BITBUCKET_GIT_HTTP_ORIGIN}/pull-requests/${id}`;
+}
+
 /** Where a folder comes from. `commit` is what `--source` says. Files that are in no commit come from `…-dirty`, as git names it. */
 export async function findOrigin(env: Env, folder: string, commit?: string): Promise<Origin> {
   const host = hosts.find((host) => env[host.commit]);
+  const tell = (said: Said | undefined) => typeof said === "string" ? env[said] : said?.(env);
   const head = await findHead(folder);
   const isDirty = head !== undefined && ((await findUncommitted(folder))?.size ?? 0) > 0;
   const found = commit ?? (host && env[host.commit]) ??
     (head === undefined ? "none" : head.commit + (isDirty ? "-dirty" : ""));
   return shortened({
     commit: found,
-    author: head?.author ?? (host?.author && env[host.author]),
-    repository: host?.repository?.(env) ?? head?.repository,
-    change: host?.change?.(env),
+    author: head?.author ?? tell(host?.author),
+    repository: tell(host?.repository) ?? head?.repository,
+    change: tell(host?.change),
   });
 }
 

@@ -158,6 +158,9 @@ const usual: Explanations = {
   json: "Print JSON alone. It has each time in ISO 8601 too",
   help: "Explain the command",
   server: "Work on the service at this URL, not on the database in DATABASE_URL. Default: PROMPTLEDGER_SERVER",
+  dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
+  workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
+  actor: "Who makes the change. Default: the user in the environment",
   limit: "How many entries to list at most. Default: 50",
   cursor: "Go on where a list ended that was cut and named this cursor",
   all: "List everything",
@@ -205,21 +208,15 @@ export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefi
  * anyway, set force` → `use --force`, if the command has such an option. A name in place of an id gets a hint.
  */
 export function wordForCommand(message: string, parameters: Parameter[]): string {
-  const label = (member: string, whole: string, toText: (label: string) => string): string => {
+  const labelled = (before: string) => (whole: string, member: string): string => {
     const found = findByMember(parameters, member);
-    return found === undefined ? whole : toText(found.label);
+    return found === undefined ? whole : before + found.label;
   };
   return withHint(
     message
-      .replace(/^Field (\w+)(?= must be )/, (whole, member: string) => label(member, whole, (text) => text))
-      .replace(
-        /^Missing required field (\w+)$/,
-        (whole, member: string) => label(member, whole, (text) => `Missing ${text}`),
-      )
-      .replace(
-        /(?<=[,:] )(?:set|leave out) (\w+)$/,
-        (whole, member: string) => label(member, whole, (text) => `use ${text}`),
-      ),
+      .replace(/^Field (\w+)(?= must be )/, labelled(""))
+      .replace(/^Missing required field (\w+)$/, labelled("Missing "))
+      .replace(/(?<=[,:] )(?:set|leave out) (\w+)$/, labelled("use ")),
   );
 }
 
@@ -229,4 +226,24 @@ function withHint(message: string): string {
   return name === "" || name.startsWith("dep_") || name.includes("@")
     ? message
     : `${message}. Give its id, or its reference, NAME@DEPLOYMENT: see deploy list`;
+}
+
+/** ` Did you mean deploy?` for the known word that a word was probably meant to be; empty without one. */
+export function guess(word: string, known: string[], prefix = ""): string {
+  const near = known.find((each) => word !== "" && (each.startsWith(word) || word.startsWith(each))) ??
+    known.find((each) => distanceOf(word, each) <= Math.min(2, word.length / 2));
+  return near === undefined ? "" : ` Did you mean ${prefix}${near}?`;
+}
+
+/** How many characters must be added, removed or replaced to make one word of another. */
+function distanceOf(from: string, to: string): number {
+  let row = [...to, ""].map((_, index) => index);
+  for (const [at, character] of [...from].entries()) {
+    const next = [at + 1];
+    for (const [index, other] of [...to].entries()) {
+      next.push(Math.min(row[index]! + (character === other ? 0 : 1), row[index + 1]! + 1, next[index]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
 }

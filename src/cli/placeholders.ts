@@ -31,8 +31,14 @@ const kinds: Record<string, Kind> = {
   },
   LATENCY: { expected: "a time such as 800ms or 2s", read: readLatency },
   CODE: { expected: "an integer from -(2^53 - 1) to 2^53 - 1", read: (text) => readInteger(text, -Infinity) },
-  TIME: { expected: `${time}, or 24h for a day ago`, read: (text) => readTime(text) ?? readAgo(text) },
-  EXPIRY: { expected: `${time}, or 90d from now`, read: (text) => readTime(text) ?? readAhead(text) },
+  TIME: {
+    expected: `${time}, or 24h for a day ago`,
+    read: (text) => readTime(text) ?? fromNow(readUnits(text), -1),
+  },
+  EXPIRY: {
+    expected: `${time}, or 90d from now`,
+    read: (text) => readTime(text) ?? fromNow(readDuration(text, 0), 1),
+  },
   DURATION: {
     expected: `a duration such as 45s, 30m, 12h or 90d, at most ${maxDuration / day}d`,
     read: (text) => readDuration(text, 0),
@@ -120,12 +126,5 @@ function readLatency(text: string): number | undefined {
   return ms === undefined ? readDuration(text, 0) : Number(ms);
 }
 
-function readAgo(text: string): number | undefined {
-  const duration = readUnits(text);
-  return duration === undefined ? undefined : Math.max(0, Date.now() - duration);
-}
-
-function readAhead(text: string): number | undefined {
-  const duration = readDuration(text, 0);
-  return duration === undefined ? undefined : Date.now() + duration;
-}
+const fromNow = (duration: number | undefined, sign: 1 | -1): number | undefined =>
+  duration === undefined ? undefined : Math.max(0, Date.now() + sign * duration);

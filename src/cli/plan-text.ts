@@ -1,13 +1,17 @@
-// How people see a plan: a change a line, with the differences of texts below it.
+// How people see a plan: a change a line, with the differences of texts below it. GitHub Actions shows annotations at files,
+// and the summary of a step.
+import type { Fault } from "../files/faults.ts";
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
+import { pathIn } from "../runtime/folder.ts";
+import type { Terminal } from "../runtime/terminal.ts";
 import { oneLine, stripControls } from "./format.ts";
 
 const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", cyan = "\x1b[36m", plain = "\x1b[m";
 const colours: Record<string, string> = { "+": green, "~": yellow, "→": cyan, "!": red, "-": red };
 
 /** A line of a plan. `sign` says what it is about, and `file` is the path of the prompt's file. */
-export type PlanLine = { sign: "+" | "~" | "→" | "!" | "-"; text: string; diff?: string; file?: string | undefined };
+type PlanLine = { sign: "+" | "~" | "→" | "!" | "-"; text: string; diff?: string; file?: string | undefined };
 
 /** The lines of a plan, prompts in order. */
 export const linesOf = ({ prompts }: Plan): PlanLine[] => prompts.flatMap(linesOfPrompt);
@@ -80,12 +84,7 @@ export function formatPlan(plan: Plan, isColoured: boolean): string {
 /** A line that begins with `::`, after spaces, is a command to GitHub Actions. */
 const unlikeCommand = (line: string): string => line.replace(/^(\s+)::/, "$1\\::");
 
-export type Counts = Record<
-  "prompts" | "versions" | "promotions" | "renames" | "archived" | "changedElsewhere",
-  number
->;
-
-export function countsOf({ prompts }: Plan): Counts {
+export function countsOf({ prompts }: Plan): Record<keyof typeof words, number> {
   const count = (test: (prompt: PromptPlan) => boolean) => prompts.filter(test).length;
   const promotions = prompts.flatMap(({ promotions }) => promotions);
   return {
@@ -99,19 +98,60 @@ export function countsOf({ prompts }: Plan): Counts {
   };
 }
 
-const words: Record<keyof Counts, [one: string, many: string]> = {
+const words = {
   prompts: ["new prompt", "new prompts"],
   versions: ["new version", "new versions"],
   promotions: ["promotion", "promotions"],
   renames: ["rename", "renames"],
   archived: ["archived prompt", "archived prompts"],
   changedElsewhere: ["change elsewhere", "changes elsewhere"],
-};
+} as const;
 
 /** `2 new versions, 1 promotion`, or that there is nothing to do. */
 export function describeCounts(plan: Plan): string {
   const said = Object.entries(countsOf(plan)).filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${words[name as keyof Counts][count === 1 ? 0 : 1]}`).join(", ");
+    .map(([name, count]) => `${count} ${words[name as keyof typeof words][count === 1 ? 0 : 1]}`).join(", ");
   if (plan.prompts.some(isChange)) return said;
   return said === "" ? "Nothing to do: files and ledger are the same" : `Nothing to do. ${said}`;
+}
+
+type Annotation = { level: "error" | "warning" | "notice"; message: string; file?: string | undefined } & {
+  line?: number;
+  column?: number;
+};
+
+/** `::warning file=prompts/chat.md,line=1::…` */
+function formatAnnotation({ level, message, file, line, column }: Annotation): string {
+  const places = [["file", file], ["line", line], ["col", column]] as const;
+  const given = places.filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${escape(String(value)).replace(/:/g, "%3A").replace(/,/g, "%2C")}`);
+  return `::${level}${given.length === 0 ? "" : ` ${given.join(",")}`}::${escape(message)}\n`;
+}
+
+const escape = (text: string): string => text.replace(/%/g, "%25").replace(/\r/g, "%0D").replace(/\n/g, "%0A");
+
+/** Faults as annotations at their places. */
+export const faultAnnotations = (faults: readonly Fault[]): string =>
+  faults.map(({ file, line, column, message, isWarning }) =>
+    formatAnnotation({ level: isWarning ? "warning" : "error", file, line, column, message })
+  ).join("");
+
+/** The lines of a plan as annotations. What was changed elsewhere is a warning. */
+export const toAnnotations = (plan: Plan, folder: string): string =>
+  linesOf(plan).map(({ sign, text, file }) =>
+    formatAnnotation({
+      level: sign === "!" ? "warning" : "notice",
+      message: `${sign} ${text}`,
+      ...(file === undefined ? {} : { file: pathIn(folder, file), line: 1 }),
+    })
+  ).join("") + `${describeCounts(plan)}\n`;
+
+/** Appends the plan to the summary of the step, if GitHub Actions runs. */
+export async function writeStepSummary(plan: Plan, { env, append }: Terminal): Promise<void> {
+  const { GITHUB_STEP_SUMMARY } = env;
+  if (!GITHUB_STEP_SUMMARY) return;
+  const text = formatPlan(plan, false);
+  // A fence longer than any in the prompts.
+  const fence = "`".repeat(Math.max(3, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length + 1)));
+  await append(GITHUB_STEP_SUMMARY, `### Prompts: ${describeCounts(plan)}\n\n${fence}diff\n${text}${fence}\n`);
 }

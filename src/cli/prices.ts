@@ -2,7 +2,7 @@
 import { listPrices, setPrice, setPrices } from "../management/prices.ts";
 import type { GivenPrice, Price } from "../management/prices.ts";
 import { show } from "./command.ts";
-import { format, formatTime } from "./format.ts";
+import { counted, format, formatTime } from "./format.ts";
 import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { readPriceFile } from "./price-files.ts";
@@ -41,7 +41,7 @@ function describeSkipped(skipped: string[]): string {
   const counts = new Map<string, number>();
   for (const reason of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`);
-  return `Skipped ${skipped.length} ${skipped.length === 1 ? "model" : "models"}: ${reasons.join("; ")}`;
+  return `Skipped ${counted(skipped.length, "model")}: ${reasons.join("; ")}`;
 }
 
 export const pricePresentations = [

@@ -1,19 +1,33 @@
-// The commands for prompts and their versions, and how the command line shows them.
+// The commands for prompts and their versions, which also push them from files and pull them to files, and how they are shown.
+import { conflict, invalid, Refusal } from "../common/errors.ts";
+import { isId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
+import { indent, stringify } from "../common/json-text.ts";
+import { readLiveVersion } from "../management/deployment-changes.ts";
+import { getDeployment } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
 import { shortCommit } from "../management/origin.ts";
+import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
+import { publishPrompt } from "../management/publications.ts";
+import type { Publication } from "../management/publications.ts";
 import { diffVersions, renderPrompt } from "../management/renderings.ts";
 import type { PromptDiff } from "../management/renderings.ts";
-import { getPromptVersion, listPromptVersions } from "../management/versions.ts";
+import { deploymentName } from "../management/values.ts";
+import { getPrompt, getPromptVersion, listPromptVersions } from "../management/versions.ts";
 import type { PromptDetails, PromptVersion, VersionSummary } from "../management/versions.ts";
+import { isFolder } from "../runtime/folder.ts";
+import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
+import { check } from "../schema/struct.ts";
+import type { Arguments } from "./arguments.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
-import { showArchiving, showRename } from "./deployments.ts";
+import { describeInactive, describeVariables, showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
+import { readAll } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 import { readUsage, remote } from "./parameters.ts";
-import { checkShown, fileCommands, findPrompt, shownVersion } from "./prompt-files.ts";
 
 async function showPrompt({ args, call }: CommandContext): Promise<Outcome> {
   const prompt = await findPrompt({ args, call });
@@ -60,6 +74,176 @@ const coloured = (diff: string): string =>
     const colour = index < 2 && line !== "" ? bold : colours[line.charAt(0)];
     return colour === undefined ? line : `${colour}${line}${plain}`;
   }).join("\n");
+
+async function push({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const workspaceId = args.text<WorkspaceId>("workspace");
+  const file = args.text("FILE");
+  if (file !== "-" && await isFolder(file)) {
+    throw invalid(`${file} is a folder. Push its prompts with plan and apply: promptledger plan --dir ${file}`);
+  }
+  const { name: ownName, was, ...content } = readFile(await terminal.read(file), nameOfFile(file));
+  if (was !== undefined) {
+    throw invalid(
+      `${nameOfFile(file)}: Field was is for plan and apply, which rename ${was}. Remove it, or use prompt rename`,
+    );
+  }
+  const promptId = args.findText<PromptId>("prompt");
+  const deploy = args.findText("deploy");
+  const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);
+  const root = args.findText("root");
+  const given = args.findText("name") ?? (promptId === undefined ? ownName : undefined);
+  const published = await call(publishPrompt, {
+    ...content,
+    workspaceId,
+    name: given ?? (isKnown ? undefined : nameOfPath(root === undefined || file === "-" ? file : pathFrom(root, file))),
+    promptId,
+    deploy,
+    force: args.has("force"),
+    ifUnique: !args.has("new"),
+    note: args.findText("note"),
+    actor: args.findText("actor"),
+  });
+  const { isNew: isNewVersion, deployment, ...pushed } = published;
+  const prompt = { ...pushed, isNewVersion };
+  const { id, name, version, title, variables } = prompt;
+  const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
+  const said = [describePush(published), describeNewVariables(published), describeLive(published)];
+  const note = said.filter((text) => text !== "").join("; ");
+  if (deployment === undefined) return { data: prompt, text: () => format(summary), note };
+  const { changed: __, ...live } = deployment;
+  return {
+    data: { ...prompt, deployment: live },
+    text: () => format({ deployId: live.id, deployment: live.reference, ...summary }),
+    note,
+  };
+}
+
+/** Reads a prompt file. A message that names a field names the file too. */
+function readFile(source: string, name: string): ReturnType<typeof readPromptFile> {
+  try {
+    return readPromptFile(source, name);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.message.startsWith(name)) throw error;
+    throw invalid(`${name}: ${error.message}`);
+  }
+}
+
+/** Describes what a push did. */
+function describePush({ isNew, isNewPrompt, name, version }: Publication): string {
+  if (isNewPrompt) return `Pushed version ${version} of the new prompt ${name}`;
+  return isNew
+    ? `Pushed version ${version} of ${name}`
+    : `Unchanged: version ${version} of ${name} has this content already`;
+}
+
+/** Those of a new prompt are all new. */
+const describeNewVariables = ({ variableChanges: { since, ...changes } }: Publication): string =>
+  since === null ? "" : describeVariables(since, changes);
+
+function describeLive({ deployment }: Publication): string {
+  if (deployment === undefined) return "";
+  const { changed, revision, reference, id } = deployment;
+  const serves = !changed ? "serves it" : revision === 1 ? "is new and serves it" : "serves it from now on";
+  return `${reference} (${id}) ${serves}${describeInactive(deployment)}`;
+}
+
+function checkPush(args: Arguments): string | undefined {
+  const deploy = args.findText("deploy");
+  if (deploy !== undefined && !isDeployment(deploy)) check(deploymentName, deploy, "--deploy");
+  const [name, other] = ["name", "prompt", "root"].filter((name) => args.findText(name) !== undefined);
+  return other === undefined ? undefined : `--${name} and --${other} exclude each other`;
+}
+
+/** The version that REF and `--version` name. Default: the live one of a deployment, the newest of a prompt. */
+export async function findPrompt(
+  { args, call }: Pick<CommandContext, "args" | "call">,
+): Promise<PromptVersion & Partial<PromptDetails>> {
+  const workspaceId = args.findText<WorkspaceId>("workspace");
+  const reference = args.text("REF");
+  const version = args.findNumber("version"), time = args.findNumber("time");
+  if (isDeployment(reference)) {
+    if (version !== undefined) throw invalid("--version is for prompts: a deployment has one live version");
+    if (time !== undefined) {
+      const { promptId, version } = await call(readLiveVersion, { id: reference, workspaceId, time });
+      if (version === null) throw conflict(`${reference} did not exist yet at that time`);
+      return await call(getPromptVersion, { id: promptId as PromptId, version });
+    }
+    const deployment = await call(getDeployment, { id: reference, workspaceId });
+    return await call(getPromptVersion, { id: deployment.promptId, version: deployment.currentVersion });
+  }
+  const id = reference as PromptId;
+  if (time !== undefined) {
+    const all = await readAll(call, listPromptVersions, { id, workspaceId });
+    const found = all.find(({ createdAt }) => createdAt <= time);
+    if (found === undefined) throw conflict(`${reference} did not exist yet at that time`);
+    return await call(getPromptVersion, { id, workspaceId, version: found.version });
+  }
+  return version === undefined
+    ? await call(getPrompt, { id, workspaceId })
+    : await call(getPromptVersion, { id, workspaceId, version });
+}
+
+/** Whether a text names a deployment: by its id, or a reference. */
+const isDeployment = (text: string): text is DeploymentId => isId("dep", text) || text.includes("@");
+
+async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> {
+  const path = args.text("FILE");
+  const prompt = await findPrompt({ args, call });
+  const data = toPromptFile(prompt);
+  const text = `${indent(stringify(data))}\n`;
+  if (path === "-") return { data, text: () => text };
+  const file = await terminal.create(path, { force: args.has("force") });
+  await file.write(text);
+  await file.finish();
+  const { id, name, version } = prompt;
+  return { data: { file: path, promptId: id, name, version } };
+}
+
+/** Which version commands show that take a prompt or a deployment. */
+const shownVersion = {
+  REF: "The prompt whose newest version it is, or NAME@DEPLOYMENT, whose live version it is. Both may be ids",
+  version: "Another version of the prompt",
+  time: "The version that was the newest at a time, or that the deployment served then",
+};
+
+/** Says which options of these commands exclude each other. */
+const checkShown = (args: Arguments): string | undefined =>
+  args.findNumber("version") !== undefined && args.findNumber("time") !== undefined
+    ? "--version and --time exclude each other"
+    : undefined;
+
+const stream = "- is standard";
+
+const fileCommands: Command[] = [
+  {
+    ...readUsage(
+      "prompt push FILE [--name NAME] [--root DIR] [--prompt REF] [--new] [--deploy DEPLOYMENT] [--force] " +
+        `[--note TEXT] [--actor NAME]${remote}`,
+      publishPrompt.input.schema,
+      {
+        FILE: `The prompt as JSON. ${stream} input`,
+        name: "The name of the prompt. Default: the name in the file, or else its path without the extension",
+        root: "The folder from which the path counts that gives the name: with prompts, prompts/a.json is a",
+        new: "Create the prompt even if another one has its title or its content",
+      },
+    ),
+    summary: "Push the next version of a prompt, or a new prompt",
+    role: describeRole(publishPrompt),
+    check: checkPush,
+    run: push,
+  },
+  {
+    ...readUsage(
+      `prompt pull REF FILE [--version N] [--time TIME] [--force]${remote}`,
+      getPromptVersion.input.schema,
+      { ...shownVersion, FILE: `The file to write. ${stream} output` },
+    ),
+    summary: "Write a version to a file for prompt push",
+    role: describeRole(getPromptVersion),
+    check: checkShown,
+    run: pull,
+  },
+];
 
 /** Commands that call several operations. */
 export const promptCommands: Command[] = [

@@ -142,7 +142,6 @@ export const pullCommands: Command[] = [
       {
         PROMPT: "The name of one prompt. Default: all of them",
         live: "Write what deployments of this name serve. Default: the newest versions",
-        dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
         workspace:
           "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
         force: "Replace files that changed after what the ledger has, and those with changes that are in no commit",

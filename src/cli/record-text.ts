@@ -3,8 +3,8 @@ import { jsonText, readMembers, stringify, stringifyMembers } from "../common/js
 import { findConversation } from "../management/conversation.ts";
 import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { feedbackOf, recordCell, toFeedbackRow } from "./feedback-text.ts";
-import { format } from "./format.ts";
+import { feedbackOf, recordCell, toFeedbackRow } from "./feedback.ts";
+import { format, indented } from "./format.ts";
 
 /** A record as lines, and its input and output below them. */
 export function recordText(record: object & { content?: unknown; feedback?: unknown }): string {
@@ -36,8 +36,6 @@ function findMessages(text: string): string[] | undefined {
   const lines = found.messages.flatMap(describeMessage);
   return found.rest === undefined ? lines : [...lines, "--- with", describeJson(found.rest)];
 }
-
-const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
 /** The first line of the output of a record, or else of its input. */
 export function previewOf({ content }: Diagnosis): string {

@@ -1,11 +1,13 @@
-// How the command line shows records, statistics, usage and verification.
-import { monthOf } from "../common/month.ts";
-import type { DeploymentId } from "../common/ids.ts";
+// How the command line shows records, sessions as a list and one as a tree, statistics, usage and verification.
 import { conflict } from "../common/errors.ts";
+import type { DeploymentId, RecordId } from "../common/ids.ts";
+import { monthOf } from "../common/month.ts";
 import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { describeFeedbackCheck } from "../ledger/verify-feedback.ts";
 import { compareStats } from "../management/compare.ts";
 import { readCosts } from "../management/costs.ts";
+import { percent } from "../management/operation.ts";
+import { prune } from "../management/prune.ts";
 import {
   deleteDiagnosis,
   deleteSession,
@@ -17,18 +19,21 @@ import type { Deletion } from "../management/records.ts";
 import { reindex } from "../management/reindex.ts";
 import { listRollouts } from "../management/rollout-operations.ts";
 import { readRolloutStats } from "../management/rollout-stats.ts";
+import { deleteWorkspaceSession, listSessions, showSession } from "../management/sessions.ts";
+import type { Session } from "../management/sessions.ts";
 import { readStats, readWorkspaceStats } from "../management/stats.ts";
-import { percent } from "../management/operation.ts";
-import { prune } from "../management/prune.ts";
 import { readUsage } from "../management/usage.ts";
 import { verify } from "../management/verify.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 import type { Arguments } from "./arguments.ts";
 import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
-import type { Call, Outcome } from "./command.ts";
+import type { Call, CommandContext, Outcome } from "./command.ts";
+import { recordCell, statsCell } from "./feedback.ts";
 import { format, oneLine, stripControls } from "./format.ts";
+import { listNewest } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
-import { recordText, toRecordRow, toWorkspaceRow } from "./record-text.ts";
+import { previewOf, recordText, statusOf, toRecordRow, toWorkspaceRow } from "./record-text.ts";
 import { rolloutText } from "./rollout-text.ts";
 import { comparisonText, statsText, workspaceStatsText } from "./stats-text.ts";
 
@@ -54,28 +59,25 @@ function checkRange(args: Arguments): string | undefined {
 const showDeletion = ({ deleted }: Deletion): Outcome =>
   show({ deleted }, deleted === 0 ? "Nothing to delete" : undefined);
 
+const statistics = <T extends { records: number }>(
+  textOf: (stats: T, interval?: string, columns?: number) => string,
+) => ({
+  check: checkRange,
+  show: (data: T, { args, terminal }: CommandContext): Outcome => ({
+    data,
+    text: () => stripControls(textOf(data, args.findText("interval"), terminal.columns)),
+    note: data.records === 0 ? "No records" : undefined,
+  }),
+});
+
 export const recordPresentations = [
   present(listWorkspaceDiagnoses, { row: toWorkspaceRow }),
   present(listDiagnoses, { row: toRecordRow }),
   present(getDiagnosis, { show: (data) => ({ data, text: () => stripControls(recordText(data)) }) }),
   present(deleteDiagnosis, { show: showDeletion }),
   present(deleteSession, { show: showDeletion }),
-  present(readWorkspaceStats, {
-    check: checkRange,
-    show: (data, { args, terminal }) => ({
-      data,
-      text: () => stripControls(workspaceStatsText(data, args.findText("interval"), terminal.columns)),
-      note: data.records === 0 ? "No records" : undefined,
-    }),
-  }),
-  present(readStats, {
-    check: checkRange,
-    show: (data, { args, terminal }) => ({
-      data,
-      text: () => stripControls(statsText(data, args.findText("interval"), terminal.columns)),
-      note: data.records === 0 ? "No records" : undefined,
-    }),
-  }),
+  present(readWorkspaceStats, statistics(workspaceStatsText)),
+  present(readStats, statistics(statsText)),
   present(compareStats, {
     check: checkRange,
     async run({ args, call, terminal }, input) {
@@ -147,4 +149,61 @@ export const recordPresentations = [
       return { data, text, note, failed };
     },
   }),
+];
+
+const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, feedback, firstAt }: Session) => ({
+  lastAt,
+  sessionId,
+  records,
+  failures,
+  cost: unpriced === records ? null : `$${cost}`,
+  unpriced,
+  ...statsCell(feedback),
+  firstAt,
+});
+
+type Item = { record: Diagnosis; parentId: RecordId | null };
+/** `isLed`: whether it has a parent, which may be on another page. */
+type Branch = { record: Diagnosis; depth: number; isLed: boolean };
+
+/**
+ * The records in the order of the tree: each below its parent, oldest first, with how deep it stands. Those whose
+ * parents are on another page stand on their own.
+ */
+function toTree(items: Item[]): Branch[] {
+  const shown = new Set(items.map(({ record }) => record.id));
+  const children = new Map<RecordId | null, Item[]>();
+  for (const item of items) {
+    const { parentId } = item;
+    const parent = parentId !== null && shown.has(parentId) ? parentId : null;
+    const siblings = children.get(parent) ?? [];
+    siblings.push(item);
+    children.set(parent, siblings);
+  }
+  const visit = ({ record, parentId }: Item, depth: number): Branch[] => [
+    { record, depth, isLed: parentId !== null },
+    ...(children.get(record.id) ?? []).flatMap((child) => visit(child, depth + 1)),
+  ];
+  return (children.get(null) ?? []).flatMap((item) => visit(item, 0));
+}
+
+export const sessionPresentations = [
+  present(listSessions, { row: toRow }),
+  present(showSession, {
+    async run(context, input) {
+      const outcome = await listNewest(context, showSession, input);
+      const items = Array.isArray(outcome.data) ? outcome.data : (outcome.data as { items: Item[] }).items;
+      const rows = toTree(items as Item[]).map(({ record, depth, isLed }) => ({
+        createdAt: record.createdAt,
+        deployment: `${"  ".repeat(depth)}${isLed ? "└ " : ""}${record.reference ?? record.deployId}`,
+        version: record.promptVersion,
+        status: statusOf(record),
+        text: previewOf(record),
+        ...recordCell(record),
+        id: record.id,
+      }));
+      return { ...outcome, rows };
+    },
+  }),
+  present(deleteWorkspaceSession, { show: showDeletion }),
 ];

@@ -2,9 +2,8 @@
 import { conflict, invalid, Refusal, roleRequired } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
-import { makePlan } from "../files/plan.ts";
+import { findBuried, makePlan, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/plan.ts";
 import type { Plan } from "../files/plan.ts";
-import { findBuried, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/release-set.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";
@@ -13,11 +12,10 @@ import { nameOfFile } from "../runtime/terminal.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { userOf } from "./command.ts";
 import { committedIn } from "./committed.ts";
-import { toAnnotations, writeStepSummary } from "./github.ts";
+import { countsOf, describeCounts, formatPlan, toAnnotations, writeStepSummary } from "./plan-text.ts";
 import { readLedger } from "./ledger-prompts.ts";
 import { findOrigin } from "./origin.ts";
 import { readUsage, remote } from "./parameters.ts";
-import { countsOf, describeCounts, formatPlan } from "./plan-text.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
 import { findWorkspace } from "./workspace.ts";
 
@@ -212,7 +210,6 @@ function describeApplied(applied: Applied): Outcome {
 }
 
 const explanations = {
-  dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
   workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
   deploy: 'Consider this deployment alone, of those in promptledger.yml. With "", none of them: versions alone',
   prune: "Archive the prompts that are in no file",
@@ -224,7 +221,6 @@ const explanations = {
   force: "Replace what was changed elsewhere, and do not ask",
   yes: "Do not ask",
   note: "The reason for the change",
-  actor: "Who makes the change. Default: the user in the environment",
 };
 
 export const releaseCommands: Command[] = [

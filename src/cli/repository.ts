@@ -1,8 +1,9 @@
-// Reads the folder of a repository: its manifest, and the prompts in its files.
+// Reads the folder of a repository: its manifest, and the prompts in its files. `check` finds what is wrong with them, and
+// needs neither a database nor a service.
 import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { describeFault, placeOf } from "../files/faults.ts";
 import type { Fault } from "../files/faults.ts";
-import { readFolder } from "../files/folder.ts";
+import { checkPrompts, readFolder } from "../files/folder.ts";
 import type { PromptFile } from "../files/folder.ts";
 import { formatOf } from "../files/formats.ts";
 import { defaultManifest, manifestName, readManifest } from "../files/manifest.ts";
@@ -10,13 +11,16 @@ import type { Manifest } from "../files/manifest.ts";
 import { isFolder, listFiles, pathIn } from "../runtime/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
-import { stripControls } from "./format.ts";
+import type { Command, Outcome } from "./command.ts";
+import { counted, oneLine, stripControls } from "./format.ts";
+import { readUsage } from "./parameters.ts";
+import { faultAnnotations } from "./plan-text.ts";
 
 /**
  * A folder of prompts. `folder` is its path, to which those of the prompts and of all its files are relative. Faults have
  * paths as people know them.
  */
-export type Repository = {
+type Repository = {
   manifest: Manifest;
   folder: string;
   paths: string[];
@@ -59,7 +63,7 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
 }
 
 /** The same faults, with the paths of files as people know them. */
-export const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
+const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
   faults.map((fault) => ({ ...fault, file: pathIn(folder, fault.file) }));
 
 /** Throws one error with all faults. What is only a warning is said. */
@@ -91,3 +95,32 @@ async function findFolder(base: string, { folder }: Manifest, isNamed: boolean):
   if (isNamed) return base;
   throw invalid(`There is neither a ${manifestName} here nor a folder prompts. Name the folder with --dir`);
 }
+
+async function check(context: { args: Arguments; terminal: Terminal }): Promise<Outcome> {
+  const { folder, prompts, faults } = await readRepository(context);
+  const all = [...faults, ...atFolder(folder, checkPrompts(prompts))]
+    .sort((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column);
+  const bad = all.filter(({ isWarning }) => !isWarning);
+  const isForGithub = context.args.findText("format") === "github";
+  return {
+    data: { prompts: prompts.length, faults: all },
+    text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${oneLine(describeFault(fault))}\n`).join(""),
+    note: [
+      counted(prompts.length, "prompt"),
+      bad.length === 0 ? "nothing wrong" : counted(bad.length, "fault"),
+      ...(bad.length === all.length ? [] : [counted(all.length - bad.length, "warning")]),
+    ].join(", "),
+    failed: bad.length > 0,
+  };
+}
+
+export const checkCommands: Command[] = [
+  {
+    ...readUsage("check [--dir DIR] [--format text|github]", {}, {
+      format: "With github, print annotations for GitHub Actions",
+    }),
+    summary: "Check the prompt files of a folder, without a server: syntax, names, variables, secrets",
+    needs: "nothing",
+    runLocally: check,
+  },
+];

@@ -4,8 +4,8 @@ import type { Comparison } from "../management/compare.ts";
 import type { Stats, WorkspaceStats } from "../management/stats.ts";
 import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
 import { bar, countTable, numberText, percentOf, sparkline } from "./charts.ts";
-import { meaningOf, statsLine } from "./feedback-text.ts";
-import { format } from "./format.ts";
+import { meaningOf, statsLine } from "./feedback.ts";
+import { counted, format, indented } from "./format.ts";
 import { cutTo, layOut, widthOf, wrap } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. */
@@ -65,32 +65,26 @@ function block(
       percentOf(failures.high!)
     })`;
   const { p50, p95, p99, mean } = latency;
-  const unpriced = cost.unpriced === 0 ? "" : `${counted(cost.unpriced)} without a price`;
+  const unpriced = cost.unpriced === 0 ? "" : `${recordsText(cost.unpriced)} without a price`;
   const counts = rows.map(({ status, records, share }) => [status, records, percentOf(share), bar(share)]);
   const measured = [
-    latency.records === 0
-      ? ""
-      : `  latency (${counted(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms`,
-    tokens.records === 0
-      ? ""
-      : `  tokens (${
-        counted(tokens.records)
-      }): ${tokens.prompt} prompt, ${tokens.completion} completion, ${tokens.cached} cached, ` +
-        `mean ${numberText(tokens.mean!)}`,
+    latency.records > 0 &&
+    `latency (${recordsText(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms`,
+    tokens.records > 0 &&
+    `tokens (${recordsText(tokens.records)}): ${tokens.prompt} prompt, ${tokens.completion} completion, ` +
+      `${tokens.cached} cached, mean ${numberText(tokens.mean!)}`,
     cost.records === 0
-      ? unpriced && `  cost: ${unpriced}`
-      : `  cost (${counted(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +
+      ? unpriced && `cost: ${unpriced}`
+      : `cost (${recordsText(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +
         `mean ${usd(cost.mean)}${unpriced && `; ${unpriced}`}`,
-    ...feedback.map((stats) => `  ${statsLine(stats)}`),
+    ...feedback.map(statsLine),
   ];
   return [
-    wrapped(`${name}: ${counted(records)}${failed}`, columns),
+    wrapped(`${name}: ${recordsText(records)}${failed}`, columns),
     indented(countTable(["status", "records", "share", ""], counts, columns - 2)),
-    ...measured.filter((text) => text !== "").map((text) => wrapped(text, columns)),
+    ...measured.map((text) => text ? wrapped(`  ${text}`, columns) : ""),
   ].join("");
 }
-
-const indented = (text: string) => text.replace(/^(?=.)/gm, "  ");
 
 const wrapped = (line: string, columns: number) => `${wrap(line, columns, 4)}\n`;
 
@@ -98,7 +92,7 @@ const wrapped = (line: string, columns: number) => `${wrap(line, columns, 4)}\n`
 const shareText = (failures: RecordStats["failures"]): string =>
   failures === null || failures.share === null ? "-" : percentOf(failures.share);
 
-const counted = (records: number) => `${records} ${records === 1 ? "record" : "records"}`;
+const recordsText = (records: number) => counted(records, "record");
 
 const usd = (amount: string | null) => amount === null ? "-" : dollarText(Number(amount));
 
@@ -195,34 +189,28 @@ export function comparisonText({ a, b, differences, sentence }: Comparison, colu
   const signed = (value: string) => value.startsWith("-") ? `−${value.slice(1)}` : `+${value}`;
   const ms = (value: number | null) => value === null ? "-" : `${value} ms`;
   const count = (value: number | null) => value === null ? "-" : numberText(value);
-  const total = ({ cost }: Side) => cost.records === 0 ? "-" : usd(cost.total);
   const dollars = (value: number) => `${value < 0 ? "" : "+"}${dollarText(value)}`;
+  const row = (label: string, read: (side: Side) => string, difference = "") => [label, read(a), read(b), difference];
+  const points = (value: number) => `${signed((100 * value).toFixed(1))} points`;
+  const changed = (value: number) => signed(numberText(value));
   const rows = [
-    ["records", String(a.records), String(b.records), ""],
-    [
-      "failed",
-      shareText(a.failures),
-      shareText(b.failures),
-      change(failures, (value) => `${signed((100 * value).toFixed(1))} points`),
-    ],
-    [
-      "latency mean",
-      ms(a.latency.mean),
-      ms(b.latency.mean),
-      change(latency, (value) => `${signed(numberText(value))} ms`),
-    ],
-    ["latency p50", ms(a.latency.p50), ms(b.latency.p50), ""],
-    ["latency p95", ms(a.latency.p95), ms(b.latency.p95), ""],
-    ["tokens mean", count(a.tokens.mean), count(b.tokens.mean), change(tokens, (value) => signed(numberText(value)))],
-    ["cost mean", usd(a.cost.mean), usd(b.cost.mean), change(cost, dollars)],
-    ["cost", total(a), total(b), ""],
-    ["unpriced", String(a.cost.unpriced), String(b.cost.unpriced), ""],
+    row("records", ({ records }) => String(records)),
+    row("failed", ({ failures }) => shareText(failures), change(failures, points)),
+    row("latency mean", ({ latency }) => ms(latency.mean), change(latency, (value) => `${changed(value)} ms`)),
+    row("latency p50", ({ latency }) => ms(latency.p50)),
+    row("latency p95", ({ latency }) => ms(latency.p95)),
+    row("tokens mean", ({ tokens }) => count(tokens.mean), change(tokens, changed)),
+    row("cost mean", ({ cost }) => usd(cost.mean), change(cost, dollars)),
+    row("cost", ({ cost }) => cost.records === 0 ? "-" : usd(cost.total)),
+    row("unpriced", ({ cost }) => String(cost.unpriced)),
     ...namesOf(a, b).map((name) => {
-      const [one, other] = [a, b].map((side) => (side.feedback ?? []).find((stats) => stats.name === name));
-      const isShare = (one ?? other)?.kind === "boolean";
-      const toText = (value: number) => signed(isShare ? `${(100 * value).toFixed(1)} points` : numberText(value));
+      const pieces = ({ feedback = [] }: Side) => feedback.find((stats) => stats.name === name);
+      const isShare = (pieces(a) ?? pieces(b))?.kind === "boolean";
       const found = feedback.find((each) => each.name === name) ?? null;
-      return [name, one ? meaningOf(one) : "-", other ? meaningOf(other) : "-", change(found, toText)];
+      return row(name, (side) => {
+        const stats = pieces(side);
+        return stats ? meaningOf(stats) : "-";
+      }, change(found, isShare ? points : changed));
     }),
   ];
   const heading = "difference (95 %)";

@@ -5,11 +5,12 @@ import { toBundle } from "../files/bundle.ts";
 import type { BundledPrompt } from "../files/bundle.ts";
 import { toPython, toTypeScript } from "../files/types.ts";
 import { listDeployments } from "../management/deployments.ts";
-import { listPromptContents } from "../management/prompt-contents.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, LocalContext, Outcome } from "./command.ts";
+import { counted } from "./format.ts";
+import { readLive } from "./ledger-prompts.ts";
 import { readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
@@ -35,8 +36,7 @@ async function promptsOfFolder(context: LocalContext): Promise<BundledPrompt[]> 
 async function promptsOfLedger({ args, call }: CommandContext): Promise<(BundledPrompt & { isActive: boolean })[]> {
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const workspace = await call(getWorkspace, { id: workspaceId });
-  const contents = await readAll(call, listPromptContents, { workspaceId, versions: "live" as const });
-  const found = new Map(contents.map((each) => [`${each.id} ${each.version}`, each]));
+  const found = await readLive(call, { workspaceId });
   const deployments = await readAll(call, listDeployments, { workspaceId });
   return deployments.flatMap(({ id, reference, promptId, currentVersion, isActive }) => {
     const content = found.get(`${promptId} ${currentVersion}`);
@@ -65,7 +65,7 @@ async function put(
   return {
     data: { file: out, prompts: count },
     text: () => "",
-    note: `Wrote ${count} ${count === 1 ? "prompt" : "prompts"} to ${out}`,
+    note: `Wrote ${counted(count, "prompt")} to ${out}`,
   };
 }
 
@@ -81,8 +81,6 @@ const putBundle = (prompts: BundledPrompt[], context: LocalContext): Promise<Out
 
 const explanations = {
   dir: "The folder of promptledger.yml. Default: the current one",
-  workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
-  out: "The file to write. Default: standard output",
   language: "The language of the types. Default: typescript",
   check: "Compare with the file, write nothing, and exit 3 if it is behind",
 };

@@ -1,7 +1,10 @@
-// Addresses: those of pages, relative because a host may strip the path that it mounts the service under, and that of the
-// service as a browser reaches it.
+// Addresses: those of pages, relative because a host may strip the path that it mounts the service under, that of the service
+// as a browser reaches it, and those of assets, which have the hash of their content, so that browsers keep them for good.
 import type { RequestContext } from "../http/context.ts";
 import { consolePath } from "../http/face.ts";
+import { statusOf } from "../http/respond.ts";
+import type { Answer } from "../http/respond.ts";
+import { assets } from "./assets.ts";
 
 /** The relative path of the console from the page of a request. `base` is the path of the console, as the service sees it. */
 export function rootOf({ request }: RequestContext, base: string): string {
@@ -37,3 +40,29 @@ export function serviceAddress(request: Request, basePath: string): string {
 /** What the proxy that is nearest to the browser wrote into a header. */
 const firstOf = (headers: Headers, name: string): string | undefined =>
   headers.get(name)?.split(",")[0]?.trim() || undefined;
+
+type AssetName = keyof typeof assets;
+
+/** The address of an asset below the console. */
+export const assetPath = (name: AssetName): string => `a/${assets[name].hash}.${name.split(".")[1]}`;
+
+const types: Record<string, string> = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The asset at an address, or undefined. */
+export function findAsset(file: string): Answer | undefined {
+  const [name, asset] = Object.entries(assets).find(([name]) => assetPath(name as AssetName) === `a/${file}`) ?? [];
+  if (name === undefined || asset === undefined) return undefined;
+  return {
+    status: statusOf.ok,
+    headers: {
+      "Content-Type": types[name.split(".")[1]!]!,
+      "Cache-Control": "public, max-age=31536000, immutable",
+      "Cross-Origin-Resource-Policy": "same-origin",
+    },
+    body: asset.text,
+  };
+}

@@ -1,6 +1,8 @@
-// Reads messages out of JSON text: those of a prompt, and those that an application sent as its input or output.
-import { indent, readMembers, stringifyMembers } from "../common/json-text.ts";
+// Reads messages out of JSON text, those of a prompt and those that an application sent as its input or output, and what else a
+// record holds.
+import { indent, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
 import { findConversation } from "../management/conversation.ts";
+import type { Diagnosis } from "../schema/ledger.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** A message: its role, and its content as text. `more` is the JSON text of its other members. */
@@ -25,8 +27,29 @@ function contentText(json: string): string {
   return isTexts ? value.map((part: { text: string }) => part.text).join("\n\n") : indent(json);
 }
 
-/** The content of the last message in a text that holds messages. */
-export function lastMessage(text: string): string | undefined {
-  const last = findConversation(text)?.messages.at(-1);
-  return last === undefined ? undefined : readMessage(last).content;
+/** The members of a record that pages show by name. */
+type RecordValues = {
+  status: number;
+  sessionId: string;
+  latency: number | null;
+  startAt: number | null;
+  endAt: number | null;
+  content: { input?: unknown; output?: unknown };
+};
+
+export const valuesOf = ({ status, sessionId, latency, startAt, endAt, content }: Diagnosis): RecordValues =>
+  JSON.parse(stringify({ status, sessionId, latency, startAt, endAt, content }));
+
+export type PartName = "input" | "output";
+
+/** The text of an input or output, if it was sent. */
+export function textOf(record: Diagnosis, name: PartName): string | undefined {
+  const text = valuesOf(record).content[name];
+  return typeof text === "string" ? text : undefined;
+}
+
+/** The text of an input or output to show a part of: of a conversation it is the last message. Undefined if it was not sent. */
+export function lastText(record: Diagnosis, name: PartName): string | undefined {
+  const text = textOf(record, name), last = text === undefined ? undefined : findConversation(text)?.messages.at(-1);
+  return last === undefined ? text : readMessage(last).content;
 }

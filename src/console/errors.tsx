@@ -21,13 +21,12 @@ const titles: Partial<Record<Refusal["kind"], string>> = {
   internal: "Something went wrong",
 };
 
+/** Who asked for a page, the relative path of the console, and the id of the request. */
+type Asked = { caller: Caller | undefined; start: string; id: string };
+
 /** Why a page is not shown, and what to do. */
-export function errorView(
-  { kind, code, message }: Refusal,
-  caller: Caller | undefined,
-  start: string,
-  id: string,
-): View {
+export function errorView(refusal: Refusal, request: Asked): View {
+  const { kind, code, message } = refusal;
   const title = code === "cross_site" ? "Refused" : titles[kind] ?? "Refused";
   return {
     title,
@@ -36,22 +35,16 @@ export function errorView(
       <>
         <h1>{title}</h1>
         <p>{code === "path_not_found" ? "There is no page with this address" : message}.</p>
-        {nextStep(kind, code, caller, start, id)}
+        {nextStep(refusal, request)}
         <p>
-          <a class="button" href={start}>Go to the start</a>
+          <a class="button" href={request.start}>Go to the start</a>
         </p>
       </>
     ),
   };
 }
 
-function nextStep(
-  kind: Refusal["kind"],
-  code: string,
-  caller: Caller | undefined,
-  start: string,
-  id: string,
-): Html | undefined {
+function nextStep({ kind, code }: Refusal, { caller, start, id }: Asked): Html | undefined {
   if (kind === "forbidden" && code !== "cross_site" && caller !== undefined) {
     const who = caller.actor === "" ? "the operator" : caller.actor;
     const where = caller.workspaceId === undefined ? "" : " in one workspace";

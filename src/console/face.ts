@@ -22,11 +22,10 @@ import type { ReadUnknown } from "../http/unknown-senders.ts";
 import { ownerOf, perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
-import { createLinks, findCaller, signIn, signOut } from "./access.ts";
-import type { LinkOptions, Links } from "./access.ts";
-import { consoleFrom, pageOf, rootOf, serviceAddress } from "./addresses.ts";
-import { pageAnswer, redirectTo } from "./answers.ts";
-import { findAsset } from "./asset-paths.ts";
+import { cookieHeader, createLinks, createSessions, findCaller, readCookie, signIn, signOut } from "./sessions.ts";
+import type { LinkOptions, Links, Sessions } from "./sessions.ts";
+import { consoleFrom, findAsset, pageOf, rootOf, serviceAddress } from "./addresses.ts";
+import { isFromElsewhere, pageAnswer, rawTextHeaders, redirectTo, requireOwnPage } from "./safety.ts";
 import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
 import type { Call, Page, Resource, Visit } from "./page.ts";
@@ -35,10 +34,6 @@ import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
 import { answerSoon, createProgress, partOf } from "./progress.tsx";
 import type { Pace, Progress } from "./progress.tsx";
-import { isFromElsewhere, rawTextHeaders, requireOwnPage } from "./safety.ts";
-import { cookieHeader, readCookie } from "./session-cookie.ts";
-import { createSessions } from "./sessions.ts";
-import type { Sessions } from "./sessions.ts";
 import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 
 const identity = { path: consolePath, name: "consolePages()", needs: "management()" } as const;
@@ -139,7 +134,11 @@ const only = (methods: string, handler: Handler): Handler =>
 
 function refusedPage(ctx: RequestContext, { base }: State, error: unknown, headers?: HeaderValues): Answer {
   const root = rootOf(ctx, base), refusal = refusalOf(ctx, error);
-  return pageAnswer(bareLayout(root, errorView(refusal, undefined, root, ctx.requestId)), refusal.kind, headers);
+  return pageAnswer(
+    bareLayout(root, errorView(refusal, { caller: undefined, start: root, id: ctx.requestId })),
+    refusal.kind,
+    headers,
+  );
 }
 
 function refusalOf(ctx: RequestContext, error: unknown): Refusal {
@@ -225,7 +224,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
     if (id !== undefined) visit = { ...visit, workspace: await call(getWorkspace, { id }) };
   };
   const refused = (error: unknown): FramedView =>
-    layout(visit, errorView(refusalOf(ctx, error), caller, root, requestId), page.section);
+    layout(visit, errorView(refusalOf(ctx, error), { caller, start: root, id: requestId }), page);
   if (request.method === "GET" && "show" in page) {
     const view = enterWorkspace().then(() => show(page, visit)).catch(refused);
     return await answerSoon({ view, root, progress, onRefused: (kind) => logRefused(kind, ctx, context) }, state.pace);
@@ -249,8 +248,7 @@ function logRefused(error: ErrorKind, { requestId, logContext: { failure } }: Re
 
 const answerWith = (root: string, view: FramedView): Answer => pageAnswer(documentOf(root, view), view.kind);
 
-const show = async (page: Page, visit: Visit): Promise<FramedView> =>
-  layout(visit, await page.show(visit), page.section);
+const show = async (page: Page, visit: Visit): Promise<FramedView> => layout(visit, await page.show(visit), page);
 
 /** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
 async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
@@ -258,7 +256,7 @@ async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
   try {
     const shown = await page.act(visit);
     if ("redirect" in shown) return redirectTo(shown.redirect);
-    return answerWith(visit.root, layout(visit, shown, page.section));
+    return answerWith(visit.root, layout(visit, shown, page));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return answerWith(visit.root, await show(page, { ...visit, refusal: error }));

@@ -7,9 +7,8 @@ import { listFeedbackNames } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { sent, workspaceOf } from "./page.ts";
+import { queryOf, sent, workspaceOf } from "./page.ts";
 import type { Visit } from "./page.ts";
-import { queryOf } from "./parts/filter-chips.tsx";
 
 /** The feedback on a record, and the names that the workspace has. If it declared any, these alone. */
 export type FeedbackOnRecord = {

@@ -101,6 +101,13 @@ function moment(
   return <time datetime={iso} class={kind} title={title}>{toWords(at)}</time>;
 }
 
+/** A moment in UTC to the millisecond, for what is over within a minute. The script shows it in the reader's zone. */
+export function exactTime(at: number): Part {
+  if (!(Math.abs(at) <= mostOfDate)) return String(at);
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso} class="exact">{iso.replace("T", " ").replace("Z", "")} UTC</time>;
+}
+
 /** The words of `ago`. */
 export function agoText(at: number, now: number): string {
   const away = Math.abs(now - at);

@@ -13,7 +13,7 @@ import type { Workspace } from "../management/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { groupBy } from "../common/group-by.ts";
-import type { Html } from "./html.ts";
+import type { Html, Part } from "./html.ts";
 
 type SectionOf<Noun> = Noun extends { section: { path: infer Path } } ? Path : never;
 /** A part of the console, as its navigation has it. */
@@ -25,6 +25,10 @@ export const navigation: readonly { path: string; title: string }[][] = [
   [{ path: "overview", title: "Overview" }, ...ofNouns.filter(({ isSetup }) => !isSetup)],
   ofNouns.filter(({ isSetup }) => isSetup),
 ];
+/** The titles of the parts, by their paths. */
+export const sectionTitles: ReadonlyMap<string, string> = new Map(
+  navigation.flat().map(({ path, title }) => [path, title]),
+);
 
 /** One request of a person who is signed in. */
 export type Visit = {
@@ -59,6 +63,15 @@ export type Call = <Input extends object, Output>(
 /** What a page shows. The title tells its tab apart from others. */
 export type View = {
   title: string;
+  /** What stands above the body: a title, with the way to it, a sentence and what can be done. Without it, the body has its own. */
+  heading?: Part;
+  lede?: Part;
+  actions?: Part;
+  /** The page above this one, if that is not the one of its section, whose link may have a query. */
+  parent?: { label: Part; href: string } | undefined;
+  sectionQuery?: Query;
+  /** What a change did that led here, by the word that the query has for it. */
+  done?: Readonly<Record<string, Part>>;
   body: Html;
   /** The reason of a refusal that the page shows. */
   kind?: Refusal["kind"];
@@ -71,7 +84,17 @@ export type View = {
 /** The result of a change: a page to show, or one to go to. */
 export type Shown = View | { redirect: string };
 
-type Place = { path: string; section?: Section };
+type Place = { path: string };
+
+/** Pages whose paths begin with another word than that of their section. */
+const elsewhere: Partial<Record<string, Section>> = { agreement: "records", session: "sessions" };
+
+/** The part of the console that a page belongs to. */
+export function sectionOf({ path }: Place): Section | undefined {
+  const [, start, name = "overview"] = path.split("/");
+  if (start !== ":workspaceId") return undefined;
+  return sectionTitles.has(name) ? name as Section : elsewhere[name];
+}
 
 /** A page at a path below the console. A change is sent to the page that shows it, and is refused without `act`. */
 export type Page = Place & {
@@ -118,6 +141,10 @@ export const sent = ({ form }: Visit, name: string): string | undefined => form.
 
 /** The same for the query. */
 export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
+
+/** The query of the page for links, in which each name stands once. Several values of one name become a list. */
+export const queryOf = ({ query }: Visit): Record<string, string> =>
+  Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(",")]));
 
 /** The version that the query has under a name. Throws if it is not an integer from 1. */
 export function askedVersion(visit: Visit, name: string): number | undefined {

@@ -1,6 +1,8 @@
-// What protects the pages in a browser: the headers of every page, and the origin of every change.
+// Answers with pages and redirects, and what protects them in a browser: the headers of every page, and the origin of every
+// change.
 import { Refusal } from "../common/errors.ts";
-import type { HeaderValues } from "../http/respond.ts";
+import { statusOf } from "../http/respond.ts";
+import type { Answer, HeaderValues } from "../http/respond.ts";
 
 // Styles and scripts are files of ours, and nothing is in the page itself. Nothing may frame a page.
 const policy = [
@@ -44,3 +46,22 @@ export function requireOwnPage({ headers, url }: Request): void {
 /** Whether a page of another site led here. A browser withholds the cookie then. */
 export const isFromElsewhere = ({ headers }: Request): boolean =>
   ["cross-site", "same-site"].includes(headers.get("Sec-Fetch-Site") ?? "");
+
+const seeOther = 303;
+
+/** A page as an answer. `kind` is the reason of a refusal. */
+export function pageAnswer(body: string, kind?: Refusal["kind"], headers: HeaderValues = {}): Answer {
+  return {
+    status: statusOf[kind ?? "ok"],
+    headers: { ...pageHeaders(), ...headers },
+    body,
+    ...(kind === undefined ? {} : { error: kind }),
+  };
+}
+
+/** Sends the browser to another page, relative to this one. */
+export const redirectTo = (location: string, headers: HeaderValues = {}): Answer => ({
+  status: seeOther,
+  headers: { ...pageHeaders(), ...headers, Location: location },
+  body: "",
+});

@@ -8,7 +8,7 @@ import { Fragment, h } from "./html.ts";
 import type { Html } from "./html.ts";
 import type { View } from "./page.ts";
 import { Field, Form, HiddenField } from "./parts/form.tsx";
-import { Notice } from "./parts/notice.tsx";
+import { Notice } from "./parts/elements.tsx";
 
 const create = <code>promptledger token create --name NAME --role viewer</code>;
 

@@ -19,6 +19,12 @@ export type Message = { role: string; content: string };
 
 export const toMessages = (messages: readonly object[]): Messages => jsonText(stringify(messages));
 
+/** All texts in a JSON value. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 /**
  * A text that is the same for contents that mean the same: JSON may differ in the order of members, in white space and
  * escapes, and in how a number is written.

@@ -6,7 +6,7 @@ import { compareDeclarations } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import type { FileContent } from "./content.ts";
 import type { Report } from "./faults.ts";
-import { splitFrontMatter } from "./front-matter.ts";
+import { splitFrontMatter } from "./members.ts";
 import { offsetOfPath, parse } from "./yaml.ts";
 
 const field = "variables";

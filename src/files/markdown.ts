@@ -5,9 +5,8 @@ import { canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
 import { readVariables } from "./declarations.ts";
 import type { Report } from "./faults.ts";
-import { noEnd, splitFrontMatter } from "./front-matter.ts";
-import type { Parts } from "./front-matter.ts";
-import { readMembersOf } from "./members.ts";
+import { noEnd, readMembersOf, splitFrontMatter } from "./members.ts";
+import type { Parts } from "./members.ts";
 import { offsetOfPath, readYaml, writeYaml } from "./yaml.ts";
 import type { Yaml } from "./yaml.ts";
 

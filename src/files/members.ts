@@ -1,4 +1,4 @@
-// Reads the members of a mapping, and reports those that are not what they must be.
+// Reads the members of a mapping, which may be front matter: YAML between two lines of `---` at the start of a file.
 import type { Report } from "./faults.ts";
 import type { Member } from "./yaml.ts";
 
@@ -48,3 +48,19 @@ export function readMembersOf(members: ReadonlyMap<string, Member>, report: Repo
     isGood: () => isGood,
   };
 }
+
+/** A file in its parts, each with the offset at which it begins. */
+export type Parts = { yaml: string; start: number; body: string; bodyStart: number };
+
+const frontMatter = /^---[ \t]*\n(?:([^]*?)\n)?---[ \t]*(?:\n|$)/;
+
+/** Splits a file. Returns undefined if its front matter has no end. */
+export function splitFrontMatter(source: string): Parts | undefined {
+  const [whole, yaml = ""] = frontMatter.exec(source) ?? [];
+  if (whole !== undefined) {
+    return { yaml, start: source.indexOf("\n") + 1, body: source.slice(whole.length), bodyStart: whole.length };
+  }
+  return /^---[ \t]*\n/.test(source) ? undefined : { yaml: "", start: 0, body: source, bodyStart: 0 };
+}
+
+export const noEnd = "The front matter has no end: a line that is ---";

@@ -1,6 +1,13 @@
-// Compares a folder of prompts with a ledger: what applying the folder would do, and what was changed elsewhere.
+// Compares a folder of prompts with a ledger: what applying the folder would do, and what was changed elsewhere. Applying a
+// plan asks the service for a release set, in the words of the operation, at once or kept in a file.
+import { ReleaseSet } from "../management/apply.ts";
+import type { PromptChange } from "../management/apply.ts";
 import { diffPrompts, variablesOf } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
+import { text } from "../management/values.ts";
+import { readObject } from "../schema/parse.ts";
+import { exactly, listOf, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
 import { canonicalOf } from "./content.ts";
 import type { PromptFile } from "./folder.ts";
 import type { Manifest } from "./manifest.ts";
@@ -38,7 +45,7 @@ export type LedgerPrompt = {
 };
 
 /** A change of the variables that applications must fill in. */
-export type VariableChange = { added: string[]; removed: string[] };
+export type VariableChange = { added: readonly string[]; removed: readonly string[] };
 
 /** A version that would become live. `from` is undefined for a deployment that would be created. */
 export type Promotion = {
@@ -175,7 +182,10 @@ async function planFile(
       plan.promotions.push({
         ...{ deployment, to, from: known?.currentVersion, revision: known?.revision ?? null },
         isProtected: known?.isProtected ?? false,
-        variables: compareVariables(live, await contentOf(to)),
+        variables: compareNames(
+          live === undefined ? [] : variablesOf(live.messages),
+          variablesOf((await contentOf(to)).messages),
+        ),
         endsRollout: known?.rollout?.version,
         drift: promoted === undefined || await isSeen(live!, promoted) ? undefined : promoted,
       });
@@ -197,7 +207,43 @@ const diffOf = (name: string, newest: LedgerVersion | undefined, version: number
     { label: `${name} ${version}`, content },
   );
 
-function compareVariables(before: PromptContent | undefined, after: PromptContent): VariableChange {
-  const [was, is] = [before === undefined ? [] : variablesOf(before.messages), variablesOf(after.messages)];
-  return { added: is.filter((name) => !was.includes(name)), removed: was.filter((name) => !is.includes(name)) };
-}
+export const compareNames = (was: readonly string[], is: readonly string[]): VariableChange => ({
+  added: is.filter((name) => !was.includes(name)),
+  removed: was.filter((name) => !is.includes(name)),
+});
+
+/** How many prompts one operation takes. */
+export const maxReleaseSet = 200;
+
+/** The changes of a plan, for each prompt that changes. */
+export const toReleaseSet = ({ prompts }: Plan, note?: string): PromptChange[] =>
+  prompts.filter(isChange).map((prompt) => toPromptChange(prompt, note));
+
+const toPromptChange = (
+  { name, was, base, push, promotions, archives }: PromptPlan,
+  note: string | undefined,
+): PromptChange => ({
+  name,
+  ...(was === undefined ? {} : { was }),
+  ifLatest: base,
+  ...(push === undefined ? {} : { ...push.content, ...(note === undefined ? {} : { note }) }),
+  ...(archives === undefined ? {} : { archive: true, ifDeployments: archives }),
+  ...(promotions.length === 0 ? {} : {
+    deploy: promotions.map(({ deployment, to, revision }) => ({ name: deployment, version: to, ifRevision: revision })),
+  }),
+});
+
+/** What a plan would replace that was changed elsewhere: `version 2 of support/chat`. */
+export const findBuried = ({ prompts }: Plan): string[] =>
+  prompts.flatMap(({ name, drift, push, promotions }) => [
+    ...(drift?.kind === "version" && push !== undefined ? [`version ${drift.version} of ${name}`] : []),
+    ...promotions.filter(({ drift, from }) => drift !== undefined && from !== undefined)
+      .map(({ deployment, from }) => `version ${from} that ${name}@${deployment} serves`),
+  ]);
+
+/** A plan in a file: the release set, and what it buries, if anything. */
+const KeptPlan = exactly({ ...ReleaseSet.schema, buried: optional(listOf(text)) });
+type KeptPlan = Infer<typeof KeptPlan>;
+
+/** Reads a plan. `name` names the file in messages. */
+export const readKeptPlan = (source: string, name: string): KeptPlan => readObject(KeptPlan, source, name);

@@ -1,29 +1,18 @@
 // What the messages of a prompt have in the place of a variable: a tag whose name no variable has, or one that is not closed.
-import { readItems } from "../common/json-text.ts";
 import { findPlaceholders } from "../common/template.ts";
 import type { Messages } from "../schema/serving.ts";
+import { textsIn } from "./content.ts";
 import type { Report } from "./faults.ts";
 
 /** Reports the tags, each once, where they stand first in the source of the file. */
 export function checkVariables(source: string, messages: Messages, report: Report): void {
-  const texts = readItems(messages.text).flatMap(textsOf);
+  const texts = textsIn(JSON.parse(messages.text));
   for (const { tag, offset } of place(new Set(texts.flatMap(findMisnamed)), misnamed, source)) {
     report(offset, `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
   }
   for (const { tag, offset } of place(new Set(texts.flatMap(findUnclosed)), unclosed, source)) {
     report(offset, `${tag} is not closed: a variable ends in }}`, true);
   }
-}
-
-/** The texts in a JSON value. */
-function textsOf(json: string): string[] {
-  const texts: string[] = [];
-  const visit = (value: unknown): void => {
-    if (typeof value === "string") texts.push(value);
-    else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
-  };
-  visit(JSON.parse(json));
-  return texts;
 }
 
 const misnamed = /\{\{[^{}\n]*\}\}/g;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { drawChart } from "../../src/console/parts/chart.tsx";
-import { numbersTable } from "../../src/console/parts/numbers-table.tsx";
+import { numbersTable } from "../../src/console/parts/elements.tsx";
 import { dollarText } from "../../src/common/dollars.ts";
 import { extremes } from "../extremes.ts";
 

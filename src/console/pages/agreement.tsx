@@ -9,19 +9,16 @@ import { listFeedbackNames } from "../../management/feedback-names.ts";
 import { dash, number, rounded, share } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
+import { asked, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { NameField, noFeedback } from "../parts/feedback-names.tsx";
+import { Empty, Fact, Facts } from "../parts/elements.tsx";
+import { NameField, noFeedback } from "../parts/feedback-figures.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
 import { DeploymentField, findDeployment, findOffered, findWith, spanOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 
 export const agreementPage: Page = {
   path: "/:workspaceId/agreement",
-  section: "records",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), ref = asked(visit, "deployment");
     const [{ names }, offered, deployment] = await Promise.all([
@@ -45,25 +42,16 @@ export const agreementPage: Page = {
     return {
       title: "Agreement",
       ...refusal && { kind: refusal.kind },
+      heading: "Agreement of two authors",
+      lede: "How far two people or programs agree on the records that both judged.",
       body: (
         <>
-          <Heading
-            title="Agreement of two authors"
-            trail={[{ label: "Records", href: link(visit, ["records"]) }]}
-            lede="How far two people or programs agree on the records that both judged."
-          />
           {names.length === 0 ? noFeedback : (
             <Filters submit="Compare">
               <NameField names={names.map(({ name }) => name)} value={name} />
               <Field label="First author" name="first" value={authors[0]} />
               <Field label="Second author" name="second" value={authors[1]} />
-              <DeploymentField
-                label="Deployment"
-                name="deployment"
-                value={deployment ?? ref}
-                none="All deployments"
-                offered={offered}
-              />
+              <DeploymentField value={deployment ?? ref} offered={offered} />
               <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
             </Filters>
           )}

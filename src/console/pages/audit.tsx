@@ -12,14 +12,11 @@ import { listPrompts } from "../../management/prompts.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, isChecked, link, listMost, workspaceOf } from "../page.ts";
+import { asked, isChecked, link, listMost, queryOf, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { FilterChips, queryOf } from "../parts/filter-chips.tsx";
+import { Empty, FilterChips, Pager, Table } from "../parts/elements.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { reasonOf } from "../parts/origin.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith, rangeOf, spanOptions } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 
@@ -27,7 +24,6 @@ const pageSize = 50;
 
 export const auditPage: Page = {
   path: "/:workspaceId/audit",
-  section: "audit",
   async show(visit) {
     const [{ found, refusal }, names] = await Promise.all([
       findWith(async () => {
@@ -38,42 +34,30 @@ export const auditPage: Page = {
     ]);
     const { items = [], nextCursor = null } = found ?? {};
     const { cursor: _, ...query } = queryOf(visit);
+    const field = (name: string, label: string) => (
+      { name, label, placeholder: label, value: asked(visit, name), isLabelHidden: true }
+    );
     return {
       title: "Audit",
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: "Audit log",
+      lede: (
+        <>
+          Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
+        </>
+      ),
+      actions: (
+        <a class="button" href={link(visit, ["audit", "export"], query)} download>
+          Export JSON
+        </a>
+      ),
       body: (
         <>
-          <Heading
-            title="Audit log"
-            lede={
-              <>
-                Every change, newest first. Entries are never modified: <code>promptledger verify</code> proves it.
-              </>
-            }
-            actions={
-              <a class="button" href={link(visit, ["audit", "export"], query)} download>
-                Export JSON
-              </a>
-            }
-          />
           <Filters chips={<FilterChips visit={visit} path="audit" filters={filtersOf(visit)} />}>
-            <Field
-              label="Action"
-              name="action"
-              value={asked(visit, "action")}
-              placeholder="Action, as in deployment.promoted"
-              isLabelHidden
-              isLong
-            />
-            <Field label="Who" name="actor" value={asked(visit, "actor")} placeholder="Who" isLabelHidden />
-            <Field
-              label="Id of what changed"
-              name="target"
-              value={asked(visit, "target")}
-              placeholder="Id of what changed"
-              isLabelHidden
-            />
+            <Field {...field("action", "Action")} placeholder="Action, as in deployment.promoted" isLong />
+            <Field {...field("actor", "Who")} />
+            <Field {...field("target", "Id of what changed")} />
             <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} isLabelHidden />
             {visit.caller.workspaceId === undefined && (
               <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />
@@ -93,7 +77,6 @@ export const auditPage: Page = {
 
 export const auditExport: Resource = {
   path: "/:workspaceId/audit/export",
-  section: "audit",
   async answer(visit) {
     return visit.download(await visit.call(exportAuditEntries, filterIn(visit)));
   },
@@ -145,7 +128,7 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
       { label: "What", isHead: true, isWhole: true, cell: (entry) => actionOf(visit, entry, names) },
       { label: "Who", cell: (entry) => authorOf(entry, isWhole) },
       { label: "Why", isMain: true, cell: ({ note, after }) => reasonOf({ note, origin: originIn(after ?? {}) }) },
-      ...(isWhole ? [{ label: "Members", cell: membersOf }] : []),
+      isWhole && { label: "Members", cell: membersOf },
     ]}
   />
 );

@@ -12,17 +12,15 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Section } from "../parts/elements.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { comparedFeedback } from "./compared-feedback.tsx";
+import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { mainOf, spanOf, spanOptions } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
 
 export const comparePage: Page = {
   path: "/:workspaceId/prompts/:promptId/compare",
-  section: "prompts",
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
@@ -34,15 +32,10 @@ export const comparePage: Page = {
     ]);
     return {
       title: `${newest.name} v${from} and v${to}`,
+      heading: `Version ${from} and ${to}`,
+      parent: { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
       body: (
         <>
-          <Heading
-            title={`Version ${from} and ${to}`}
-            trail={[
-              { label: "Prompts", href: link(visit, ["prompts"]) },
-              { label: isolated(newest.name), href: link(visit, ["prompts", id]) },
-            ]}
-          />
           <Filters>
             <Field label="Compare version" name="from" type="number" value={from} />
             <Field label={`with (1 to ${newest.version})`} name="to" type="number" value={to} />

@@ -6,7 +6,7 @@ import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
 import type { Comparison } from "../../management/compare.ts";
-import { listDeploymentChanges, rollBackDeployment } from "../../management/deployment-changes.ts";
+import * as operations from "../../management/deployment-changes.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { findRollbackTargets } from "../../management/history.ts";
@@ -18,20 +18,60 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Section } from "../parts/elements.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
-import { comparedFeedback } from "./compared-feedback.tsx";
-import { changes } from "./deployment-actions.ts";
-import type { ChangeName } from "./deployment-actions.ts";
+import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { momentText } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
+
+/** What a deployment can be told to do: the operation, its title, what it has for applications, and the words of its button. */
+const change = <T,>(operation: T, title: string, effect: string, isDangerous = false, submit = title) => ({
+  ...{ operation, title, effect, isDangerous, submit },
+});
+
+export const changes = {
+  promote: change(
+    operations.promoteDeployment,
+    "Promote",
+    "Applications get the new version with their next read.",
+  ),
+  rollback: change(
+    operations.rollBackDeployment,
+    "Roll back",
+    "Applications get the earlier version with their next read.",
+    false,
+    "Roll back to",
+  ),
+  deactivate: change(
+    operations.deactivateDeployment,
+    "Deactivate",
+    "Every request to it is refused from the next one on.",
+    true,
+  ),
+  activate: change(operations.activateDeployment, "Activate", "It accepts requests again."),
+  archive: change(
+    operations.archiveDeployment,
+    "Archive",
+    "Lists hide it, and every request to it is refused. Its name stays taken, and nothing is deleted.",
+    true,
+  ),
+  unarchive: change(operations.unarchiveDeployment, "Unarchive", "It accepts requests again if it is active."),
+  protect: change(operations.protectDeployment, "Protect", "From then on, changing it needs the role publisher."),
+  unprotect: change(
+    operations.unprotectDeployment,
+    "Unprotect",
+    "From then on, an editor may promote to it.",
+    true,
+    "Remove the protection",
+  ),
+} as const;
+
+export type ChangeName = keyof typeof changes;
 
 export const deploymentChangePage: Page = {
   path: "/:workspaceId/deployments/:deployId/:change",
-  section: "deployments",
   async show(visit) {
     const name = changeName(visit);
     const { title, submit, effect, isDangerous, operation } = changes[name];
@@ -44,16 +84,11 @@ export const deploymentChangePage: Page = {
     const isOther = version !== undefined && version !== currentVersion;
     return {
       title: `${title} ${reference}`,
+      heading: <>{title} {breakable(reference)}</>,
+      lede: effect,
+      parent: { label: isolated(reference), href: link(visit, ["deployments", id]) },
       body: (
         <>
-          <Heading
-            title={<>{title} {breakable(reference)}</>}
-            trail={[
-              { label: "Deployments", href: link(visit, ["deployments"]) },
-              { label: isolated(reference), href: link(visit, ["deployments", id]) },
-            ]}
-            lede={effect}
-          />
           {name === "promote" && await versionChoice(visit, deployment, version)}
           {(!hasVersion || isOther) && (
             <Guarded visit={visit} operation={operation} isProtected={isProtected}>
@@ -92,7 +127,7 @@ export const deploymentChangePage: Page = {
     const { changed } = name === "promote"
       ? await visit.call(changes.promote.operation, { ...input, version })
       : name === "rollback"
-      ? await visit.call(rollBackDeployment, { ...input, version })
+      ? await visit.call(operations.rollBackDeployment, { ...input, version })
       : await visit.call(changes[name].operation, input);
     return { redirect: link(visit, ["deployments", id], { done: changed ? name : "unchanged" }) };
   },
@@ -100,7 +135,7 @@ export const deploymentChangePage: Page = {
 
 /** The version that was live before. */
 async function previousOf({ call }: Visit, { id, workspaceId }: Deployment): Promise<number | undefined> {
-  const history = await listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page }));
+  const history = await listAll((page) => call(operations.listDeploymentChanges, { id, workspaceId, ...page }));
   return findRollbackTargets(history.reverse()).previous;
 }
 

@@ -17,21 +17,18 @@ import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "..
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
 import { reasonOf } from "../parts/origin.tsx";
 import { guardText, rolloutChip, rolloutsTable, shareText } from "../parts/rollout.tsx";
-import { Fact, Facts, Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
-import { changes } from "./deployment-actions.ts";
-import type { ChangeName } from "./deployment-actions.ts";
+import { changes } from "./deployment-change.tsx";
+import type { ChangeName } from "./deployment-change.tsx";
 
 const pageSize = 50;
 const mostRollouts = 10;
 
 export const deploymentPage: Page = {
   path: "/:workspaceId/deployments/:deployId",
-  section: "deployments",
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
@@ -49,19 +46,16 @@ export const deploymentPage: Page = {
     const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
     return {
       title: reference,
+      done: textsOf(deployment),
+      heading: breakable(reference),
+      actions: (
+        <>
+          <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
+          <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
+        </>
+      ),
       body: (
         <>
-          {doneNotice(visit, textsOf(deployment))}
-          <Heading
-            title={breakable(reference)}
-            trail={[{ label: "Deployments", href: link(visit, ["deployments"]) }]}
-            actions={
-              <>
-                <a class="button" href={link(visit, ["deployments", id, "stats"])}>Statistics</a>
-                <a class="button" href={link(visit, ["records"], { deployment: id })}>Records</a>
-              </>
-            }
-          />
           <Facts>
             <Fact label="Serves">
               {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>{" "}
@@ -69,9 +63,7 @@ export const deploymentPage: Page = {
             </Fact>
             <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <Section title="Change">
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
@@ -196,7 +188,7 @@ function historyOf(
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
         { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
         { label: "Why", isMain: true, cell: (change) => reasonOf(change) },
-        ...mayReturn ? [{ label: "Return", isAction: true as const, cell: returnTo }] : [],
+        mayReturn && { label: "Return", isAction: true, cell: returnTo },
       ]}
     />
   );

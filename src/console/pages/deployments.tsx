@@ -10,15 +10,12 @@ import type { Html } from "../html.ts";
 import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, stateOf } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, PartHint, Table } from "../parts/elements.tsx";
 import { Checkbox, Filters } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { rolloutChip } from "../parts/rollout.tsx";
-import { Pager, PartHint, Table } from "../parts/table.tsx";
 
 export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",
-  section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
@@ -34,12 +31,10 @@ export const deploymentsPage: Page = {
     return {
       title: "Deployments",
       isWide: true,
+      heading: "Deployments",
+      lede: "What each name serves. Choose one to promote, roll back or deactivate it.",
       body: (
         <>
-          <Heading
-            title="Deployments"
-            lede="What each name serves. Choose one to promote, roll back or deactivate it."
-          />
           {(cursor !== undefined || nextCursor !== null) && (
             <PartHint of="deployments">Open a prompt to see all of its own.</PartHint>
           )}

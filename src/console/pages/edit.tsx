@@ -8,7 +8,7 @@ import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";
 import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import {
   contentOf,
   emptyDraft,
@@ -23,60 +23,49 @@ import type { Draft } from "../draft.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
-import type { Page, View, Visit } from "../page.ts";
+import type { Page, Shown, View, Visit } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
-import { DraftForm } from "../parts/draft-form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { filledIn } from "../parts/preview.tsx";
-import { DeclarationsNotice, VariablesNotice } from "../parts/variables.tsx";
+import { DraftForm, filledIn } from "../parts/draft-form.tsx";
+import { Notice, Section } from "../parts/elements.tsx";
+import { DeclarationsNotice, VariablesNotice } from "../parts/content.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
 
-export const editPage: Page = {
-  path: "/:workspaceId/prompts/:promptId/edit",
-  section: "prompts",
+/** Makes the page of an editor. `publish` makes the version, and gives the page to go to. */
+const editorPage = (
+  path: string,
+  findBase: (visit: Visit) => Promise<Base>,
+  publish: (visit: Visit, base: Base, draft: Draft) => Promise<Shown>,
+): Page => ({
+  path: `/:workspaceId/prompts/${path}`,
   async show(visit) {
-    const base = await findBase(visit);
-    return viewOf(visit, base, hasDraft(visit) ? readDraft(visit.form) : toDraft(base!.version));
+    const base = await findBase(visit), start = base === undefined ? emptyDraft : toDraft(base.version);
+    return viewOf(visit, base, visit.form.has("title") ? readDraft(visit.form) : start);
   },
   async act(visit) {
     const base = await findBase(visit), draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
-    if (action !== "publish") return viewOf(visit, base, rearrange(draft, action));
-    const { version, latest } = base!;
-    const content = keepUnchanged(contentOf(draft), version);
-    const { id: workspaceId } = workspaceOf(visit);
-    const seen = Number(visit.form.get("latest")) || latest;
-    const id = version.id;
-    try {
-      const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
-      return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.kind !== "outdated") throw error;
-      return await conflictView(visit, base!, draft, seen);
-    }
+    return action === "publish" ? await publish(visit, base, draft) : viewOf(visit, base, rearrange(draft, action));
   },
-};
+});
 
-export const newPromptPage: Page = {
-  path: "/:workspaceId/prompts/new",
-  section: "prompts",
-  // deno-lint-ignore require-await -- a page returns a promise
-  async show(visit) {
-    return viewOf(visit, undefined, hasDraft(visit) ? readDraft(visit.form) : emptyDraft);
-  },
-  async act(visit) {
-    const draft = readDraft(visit.form), action = visit.form.get("do") ?? "preview";
-    if (action !== "publish") return viewOf(visit, undefined, rearrange(draft, action));
-    const { id: workspaceId } = workspaceOf(visit);
-    const name = requireName(draft);
-    const { id } = await visit.call(createPrompt, { workspaceId, name, ...contentOf(draft), note: draft.note });
-    return { redirect: link(visit, ["prompts", id], { done: "published" }) };
-  },
-};
+export const editPage = editorPage(":promptId/edit", findBase, async (visit, base, draft) => {
+  const { version, latest } = base!, { id } = version, { id: workspaceId } = workspaceOf(visit);
+  const content = keepUnchanged(contentOf(draft), version), seen = Number(visit.form.get("latest")) || latest;
+  try {
+    const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
+    return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== "outdated") throw error;
+    return await conflictView(visit, base!, draft, seen);
+  }
+});
 
-const hasDraft = ({ form }: Visit): boolean => form.has("title");
+export const newPromptPage = editorPage("new", () => Promise.resolve(undefined), async (visit, _, draft) => {
+  const { id: workspaceId } = workspaceOf(visit), name = requireName(draft);
+  const { id } = await visit.call(createPrompt, { workspaceId, name, ...contentOf(draft), note: draft.note });
+  return { redirect: link(visit, ["prompts", id], { done: "published" }) };
+});
 
 /** The version that is edited: the one in the query, or the newest. */
 async function findBase(visit: Visit): Promise<Base> {
@@ -99,22 +88,17 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
     title,
     refusedField: [...faults].find(([, text]) => text === visit.refusal?.message)?.[0],
     isWide: true,
+    heading: base === undefined ? title : <>Edit {isolated(name!)}</>,
+    lede: base === undefined ? "Version 1. It is not served before it is deployed." : (
+      <>
+        From version {base.version.version}
+        {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
+        changes: publishing makes version {base.latest + 1}.
+      </>
+    ),
+    parent: base && { label: isolated(name!), href: link(visit, ["prompts", base.version.id]) },
     body: (
       <>
-        <Heading
-          title={base === undefined ? title : <>Edit {isolated(name!)}</>}
-          trail={[
-            { label: "Prompts", href: link(visit, ["prompts"]) },
-            ...base === undefined ? [] : [{ label: isolated(name!), href: link(visit, ["prompts", base.version.id]) }],
-          ]}
-          lede={base === undefined ? "Version 1. It is not served before it is deployed." : (
-            <>
-              From version {base.version.version}
-              {base.version.version !== base.latest && `, while version ${base.latest} is the newest`}. A version never
-              changes: publishing makes version {base.latest + 1}.
-            </>
-          )}
-        />
         {warning}
         {lack !== undefined ? <Notice kind="info">{lack}</Notice> : editorOf(visit, base, draft, faults)}
       </>

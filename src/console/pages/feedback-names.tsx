@@ -2,7 +2,6 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
@@ -11,11 +10,9 @@ import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
-import { Pager, Table } from "../parts/table.tsx";
+import { decimalIn, linesIn } from "./inputs.tsx";
 
 const kinds = [["boolean", "Yes or no"], ["number", "Number"], ["label", "Label"]] as const;
 const directions = [["", "Neither"], ["higher", "Higher"], ["lower", "Lower"]] as const;
@@ -35,7 +32,6 @@ const pageSize = 50;
 
 export const feedbackNamesPage: Page = {
   path: "/:workspaceId/settings/feedback",
-  section: "settings",
   async show(visit) {
     const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
     const chosen = names.find(({ name }) => name === asked(visit, "name"));
@@ -45,17 +41,15 @@ export const feedbackNamesPage: Page = {
     return {
       title: "Feedback names",
       refusedField: field,
+      done: {
+        declared: "The name is declared.",
+        removed: "The declaration is removed. Feedback that was given stays.",
+      },
+      heading: "Feedback names",
+      lede:
+        "What records are judged by. The first feedback under a name, or its declaration, settles what its values are.",
       body: (
         <>
-          {doneNotice(visit, {
-            declared: "The name is declared.",
-            removed: "The declaration is removed. Feedback that was given stays.",
-          })}
-          <Heading
-            title="Feedback names"
-            trail={[{ label: "Settings", href: link(visit, ["settings"]) }]}
-            lede="What records are judged by. The first feedback under a name, or its declaration, settles what its values are."
-          />
           {names.length === 0
             ? <Empty title="No names yet">The first feedback makes a name, or declare one below.</Empty>
             : namesTable(visit, shown)}
@@ -90,22 +84,11 @@ export const feedbackNamesPage: Page = {
 const declarationIn = (visit: Visit) => ({
   name: sent(visit, "name") ?? "",
   kind: kinds.find(([kind]) => kind === sent(visit, "kind"))?.[0] ?? "boolean",
-  minimum: numberIn(visit, "minimum"),
-  maximum: numberIn(visit, "maximum"),
-  labels: linesOf(sent(visit, "labels")),
+  minimum: decimalIn(sent(visit, "minimum"), "minimum", ", such as 0.5"),
+  maximum: decimalIn(sent(visit, "maximum"), "maximum", ", such as 0.5"),
+  labels: linesIn(sent(visit, "labels")),
   better: directions.find(([direction]) => direction !== "" && direction === sent(visit, "better"))?.[0] || undefined,
 });
-
-/** A number with or without decimals. */
-function numberIn(visit: Visit, name: "minimum" | "maximum"): number | undefined {
-  const text = sent(visit, name);
-  if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${name} must be a number, such as 0.5`);
-  return Number(text);
-}
-
-const linesOf = (text: string | undefined): string[] | undefined =>
-  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "");
 
 /** The field that a refusal is about. */
 function fieldOf({ message, code }: Refusal): FieldName | undefined {

@@ -5,15 +5,21 @@
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";
-import { asked, link } from "../page.ts";
+import { asked, link, queryOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { feedbackPanels } from "../parts/feedback-chart.ts";
-import { FeedbackList, feedbackOn, figureOf, findRules, namesIn, ratedOf } from "../parts/feedback-figures.tsx";
+import {
+  FeedbackList,
+  feedbackOn,
+  feedbackPanels,
+  figureOf,
+  findRules,
+  NameField,
+  namesIn,
+  noFeedback,
+  ratedOf,
+} from "../parts/feedback-figures.tsx";
 import type { Rules } from "../parts/feedback-figures.tsx";
-import { NameField, noFeedback } from "../parts/feedback-names.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
-import { Section } from "../parts/heading.tsx";
-import { Table } from "../parts/table.tsx";
+import { Section, Table } from "../parts/elements.tsx";
 import { OverTime, ratedLink, statsPageOf } from "./stats-frame.tsx";
 
 const mostVersions = 4, mostNames = 4; // so that the page stays light

@@ -21,6 +21,17 @@ export function numberIn(visit: Visit, name: string): number | undefined {
   return value;
 }
 
+/** A number with or without decimals, if there is a text. What is none is refused under the name of its field. */
+export function decimalIn(text: string | undefined, name: string, hint = ""): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${name} must be a number${hint}`);
+  return Number(text);
+}
+
+/** The lines of a text that are not empty. */
+export const linesIn = (text: string | undefined): string[] | undefined =>
+  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "");
+
 /** What a page found, or why its filter was refused. */
 type Found<T> = { found: T; refusal?: undefined } | { found?: undefined; refusal: Refusal };
 
@@ -140,28 +151,32 @@ export async function findReferences(
 }
 
 type DeploymentFieldProps = {
-  label: string;
-  name: string;
+  label?: string;
+  name?: string;
   value: Deployment | string | null | undefined;
-  /** Offers that there is none, in these words. */
-  none?: string;
   offered: Offered;
   isLabelHidden?: boolean;
 };
 
-/** A field for a deployment: a choice, or a text if there are too many to choose from. */
-export function DeploymentField({ value, none, offered, ...given }: DeploymentFieldProps): Html {
-  const isKnown = typeof value === "object" && value !== null;
+const all = "All deployments";
+
+/** A field for a deployment, or for all: a choice, or a text if there are too many to choose from. */
+export function DeploymentField(
+  { label = "Deployment", name = "deployment", value, offered, isLabelHidden = false }: DeploymentFieldProps,
+): Html {
+  const isKnown = typeof value === "object" && value !== null, field = { label, name, isLabelHidden };
   if (!offered.isWhole) {
-    const hint = `An id, or a reference such as support/assistant@production.${none ? ` If empty: ${none}.` : ""}`;
-    const text = isKnown ? value.reference : value;
-    if (given.isLabelHidden) return <Field {...given} value={text} placeholder={none ?? "NAME@DEPLOYMENT"} />;
-    return <Field {...given} value={text} hint={hint} isRequired={none === undefined} />;
+    const hint = `An id, or a reference such as support/assistant@production. If empty: ${all}.`;
+    return (
+      <Field
+        {...field}
+        value={isKnown ? value.reference : value}
+        {...isLabelHidden ? { placeholder: all } : { hint }}
+      />
+    );
   }
   const options = offered.deployments.map(({ id, reference, archivedAt }) =>
     [id, archivedAt === null ? reference : `${reference} (archived)`] as const
   );
-  const all = none === undefined ? options : [["", none] as const, ...options];
-  const id = isKnown ? value.id : value;
-  return <Select {...given} value={id} isLong={none === undefined} options={all} />;
+  return <Select {...field} value={isKnown ? value.id : value} options={[["", all], ...options]} />;
 }

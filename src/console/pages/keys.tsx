@@ -1,9 +1,10 @@
-// API keys: who may read and submit. A secret is shown once, on the page that answers its creation.
+// API keys: who may read and submit. A secret is shown once, on the page that answers its creation or rotation.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
+import { notFound } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
@@ -11,16 +12,21 @@ import type { Html } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Fact, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { DeploymentField, findDeployment, findOffered, findReferences, mainOf, withLabels } from "./inputs.tsx";
-import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+import {
+  ExpiryField,
+  expiryIn,
+  expiryLabel,
+  pageSize,
+  secretLink,
+  secretPageOf,
+  secretView,
+  stateChip,
+} from "./secrets.tsx";
 
-const pageSize = 50;
 const labels: Record<string, string> = { name: "Name", deployId: "Scope", expiresAt: expiryLabel };
 
 const permissions = [
@@ -32,7 +38,6 @@ const permissions = [
 
 export const keysPage: Page = {
   path: "/:workspaceId/keys",
-  section: "keys",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
@@ -41,12 +46,10 @@ export const keysPage: Page = {
     const offered = await findOffered(visit);
     return {
       title: "Keys",
+      heading: "Keys",
+      lede: "Applications authenticate with a key. Its secret is shown once and stored as a hash.",
       body: (
         <>
-          <Heading
-            title="Keys"
-            lede="Applications authenticate with a key. Its secret is shown once and stored as a hash."
-          />
           {items.length === 0
             ? <Empty title="No key yet">An application needs one to read prompts and to send records.</Empty>
             : keysTable(visit, items, references)}
@@ -57,13 +60,7 @@ export const keysPage: Page = {
                 <div class="row">
                   <Field label="Name" name="name" value={visit.form.get("name")} hint="To tell keys apart." />
                   <Select label="Permissions" name="may" value={visit.form.get("may")} options={permissions} />
-                  <DeploymentField
-                    label="Scope"
-                    name="deployId"
-                    value={visit.form.get("deployId")}
-                    none="All deployments"
-                    offered={offered}
-                  />
+                  <DeploymentField label="Scope" name="deployId" value={visit.form.get("deployId")} offered={offered} />
                   <ExpiryField visit={visit} />
                 </div>
               </Form>
@@ -117,8 +114,33 @@ const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMa
   />
 );
 
+export const keyPage = secretPageOf<ApiKey>({
+  section: "keys",
+  users: "applications",
+  // It must be of the workspace in the path.
+  async find(visit, id) {
+    const key = await visit.call(getApiKey, { id });
+    if (key.workspaceId !== workspaceOf(visit).id) throw notFound("API key", id);
+    return key;
+  },
+  async view(visit, key) {
+    return {
+      title: `Key ${key.name || key.prefix}`,
+      heading: isolated(key.name || "Unnamed key"),
+      done: { revoke: "The key is revoked." },
+      facts: <Fact label="Permissions">{permissionsOf(key, await findReferences(visit, [key.deployId]))}</Fact>,
+    };
+  },
+  guardOf: () => rotateApiKey,
+  revoke: (visit, id) => visit.call(revokeApiKey, { id }),
+  async rotate(visit, input) {
+    const { key: secret, name } = await visit.call(rotateApiKey, input);
+    return { secret, name };
+  },
+});
+
 /** What a key may do, and where. */
-export const permissionsOf = (
+const permissionsOf = (
   { readOnly, submitOnly, feedbackOnly, deployId }: ApiKey,
   references: ReadonlyMap<string, string>,
 ): Html => (

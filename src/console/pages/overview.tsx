@@ -3,30 +3,33 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";
-import { listApiKeys } from "../../management/api-keys.ts";
+import { createApiKey, listApiKeys } from "../../management/api-keys.ts";
 import { listAuditEntries } from "../../management/audit.ts";
-import { listDeployments } from "../../management/deployments.ts";
+import { createDeployment, listDeployments } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
 import { listWorkspaceDiagnoses } from "../../management/records.ts";
 import { readWorkspaceStats } from "../../management/stats.ts";
+import type { WorkspaceStats } from "../../management/stats.ts";
 import { listMonths, readUsage } from "../../management/usage.ts";
+import { createPrompt } from "../../management/versions.ts";
 import { Fragment, h, isolated } from "../html.ts";
-import { link, listMost, workspaceOf } from "../page.ts";
-import type { Page } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
+import type { Html, Part } from "../html.ts";
+import { findLack, findLacks, link, listMost, workspaceOf } from "../page.ts";
+import type { Page, Visit } from "../page.ts";
+import { Empty, Section } from "../parts/elements.tsx";
+import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
 import { QuotaLine } from "../parts/quota.tsx";
+import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { Changes, findNames } from "./audit.tsx";
-import { recentFeedback } from "./recent-feedback.tsx";
-import { firstSteps } from "./first-steps.tsx";
+import { mainOf } from "./inputs.tsx";
 
 const lastChanges = 6;
 const lastFailures = 5;
 
 export const overviewPage: Page = {
   path: "/:workspaceId",
-  section: "overview",
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
@@ -54,9 +57,9 @@ export const overviewPage: Page = {
     return {
       title: "Overview",
       isWide: true,
+      heading: isolated(name),
       body: (
         <>
-          <Heading title={isolated(name)} />
           {await firstSteps(visit, begun)}
           {deployments.length > 0 && (
             <Section title="Last 7 days" aside={<a href={link(visit, ["deployments"])}>All deployments</a>}>
@@ -87,3 +90,71 @@ export const overviewPage: Page = {
     };
   },
 };
+
+/** What a workspace has already. `isUsed` is whether an application has used it. */
+type Begun = { hasPrompt: boolean; deployments: readonly Deployment[]; hasKey: boolean; isUsed: boolean };
+
+/** The steps that are left, and those that are done; nothing if all are. */
+async function firstSteps(visit: Visit, { hasPrompt, deployments, hasKey, isUsed }: Begun): Promise<Part> {
+  const deployment = mainOf(deployments), hasDeployment = deployment !== undefined;
+  if (hasPrompt && hasDeployment && hasKey && isUsed) return "";
+  const steps = [
+    { isDone: hasPrompt, label: "Write a prompt", operation: createPrompt, path: ["prompts", "new"] },
+    { isDone: hasDeployment, label: "Deploy a version of it", operation: createDeployment, path: ["prompts"] },
+    { isDone: hasKey, label: "Create a key for your application", operation: createApiKey, path: ["keys"] },
+  ];
+  const left = steps.filter(({ isDone }) => !isDone);
+  const lack = findLacks(visit, left.map(({ label, operation }) => [`“${label}”`, operation]));
+  return (
+    <div class="panel">
+      <h2>First steps</h2>
+      <ol class="steps">
+        {steps.map(({ isDone, label, operation, path }) => (
+          <li>
+            {isDone
+              ? <Done>{label}</Done>
+              : findLack(visit, operation) === undefined
+              ? <a href={link(visit, path)}>{label}</a>
+              : <span aria-disabled="true">{label}</span>}
+          </li>
+        ))}
+        <li>
+          {isUsed ? <Done>Use it from your application</Done> : "Use it from your application"}
+          {!isUsed && hasDeployment && (
+            <UseIt visit={visit} usable={await findUsable(visit, deployment)} isOpen={hasKey} />
+          )}
+        </li>
+      </ol>
+      {lack !== undefined && <p class="lack">{lack}</p>}
+    </div>
+  );
+}
+
+const Done = ({ children }: { children?: Part }): Html => (
+  <>
+    <s>{children}</s> <span class="hint">done</span>
+  </>
+);
+
+const mostNames = 5;
+
+/** A section of the overview; nothing if none of the records of the last 7 days was rated. */
+async function recentFeedback(visit: Visit, { split }: WorkspaceStats): Promise<Part> {
+  if (split === null || split.after.feedback.length === 0) return undefined;
+  const { before, after } = split;
+  const hrefOf = (feedback: string) => link(visit, ["records"], { last: "7d", feedback });
+  return (
+    <Section
+      title="Feedback of the last 7 days"
+      aside={<a href={link(visit, ["agreement"])}>Agreement of two authors</a>}
+    >
+      <FeedbackList
+        all={after}
+        before={before}
+        most={mostNames}
+        rules={await findRules(visit, [after])}
+        hrefOf={hrefOf}
+      />
+    </Section>
+  );
+}

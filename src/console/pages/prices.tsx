@@ -10,32 +10,27 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, findLack, link, sent } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Field, Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
-import { Pager, Table } from "../parts/table.tsx";
+import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
+import { Field, Form, given, Guarded, HiddenField } from "../parts/form.tsx";
 import { momentOf } from "./inputs.tsx";
 
 const pageSize = 100;
 
 export const pricesPage: Page = {
   path: "/:workspaceId/prices",
-  section: "prices",
   async show(visit) {
     const { items, nextCursor } = await visit.call(listPrices, { limit: pageSize, cursor: asked(visit, "cursor") });
     return {
       title: "Prices",
+      done: {
+        stored: "The price is stored. Costs follow at once.",
+        removed: "The price is removed. Costs follow at once.",
+      },
+      heading: "Prices",
+      lede:
+        "USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past.",
       body: (
         <>
-          {doneNotice(visit, {
-            stored: "The price is stored. Costs follow at once.",
-            removed: "The price is removed. Costs follow at once.",
-          })}
-          <Heading
-            title="Prices"
-            lede="USD per million tokens, for all workspaces. Costs are computed when they are read, so that a corrected price corrects the past."
-          />
           {items.length === 0 ? noPrice : pricesTable(visit, items)}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
           <Section title="Set a price">
@@ -85,9 +80,7 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
       },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
       { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "Always" : ago(validFrom, visit.now) },
-      ...findLack(visit, removePrice) === undefined
-        ? [{ label: "Remove", isAction: true as const, cell: removeForm }]
-        : [],
+      findLack(visit, removePrice) === undefined && { label: "Remove", isAction: true, cell: removeForm },
     ]}
   />
 );
@@ -107,38 +100,21 @@ const removeForm = ({ id, model }: Price): Html => (
   </details>
 );
 
-function newForm({ form }: Visit): Html {
-  const value = (name: string) => form.get(name);
-  return (
-    <Form submit="Set price">
-      <div class="row">
-        <Field
-          label="Model"
-          name="model"
-          value={value("model")}
-          isRequired
-          placeholder="gpt-4o*"
-          hint="* stands for any text."
-        />
-        <Field label="Provider" name="provider" value={value("provider")} hint="Any provider if empty." />
-      </div>
-      <div class="row">
-        <Field label="Input (USD)" name="input" value={value("input")} isRequired placeholder="0.15" />
-        <Field
-          label="Cached input (USD)"
-          name="cachedInput"
-          value={value("cachedInput")}
-          placeholder="Same as input"
-        />
-        <Field label="Output (USD)" name="output" value={value("output")} isRequired placeholder="0.60" />
-      </div>
-      <Field
-        label="From (UTC)"
-        name="validFrom"
-        type="datetime-local"
-        value={value("validFrom")}
-        hint="Always, if empty. A later price of the same model ends it."
-      />
-    </Form>
-  );
-}
+const newForm = (visit: Visit): Html => (
+  <Form submit="Set price">
+    <div class="row">
+      <Field {...given(visit, "model", "Model")} isRequired placeholder="gpt-4o*" hint="* stands for any text." />
+      <Field {...given(visit, "provider", "Provider")} hint="Any provider if empty." />
+    </div>
+    <div class="row">
+      <Field {...given(visit, "input", "Input (USD)")} isRequired placeholder="0.15" />
+      <Field {...given(visit, "cachedInput", "Cached input (USD)")} placeholder="Same as input" />
+      <Field {...given(visit, "output", "Output (USD)")} isRequired placeholder="0.60" />
+    </div>
+    <Field
+      {...given(visit, "validFrom", "From (UTC)")}
+      type="datetime-local"
+      hint="Always, if empty. A later price of the same model ends it."
+    />
+  </Form>
+);

@@ -22,8 +22,7 @@ import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
 import { mainOf } from "./inputs.tsx";
 import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice, Notice } from "../parts/notice.tsx";
+import { Notice, Section } from "../parts/elements.tsx";
 import { OriginLine } from "../parts/origin.tsx";
 import { numbersLine } from "../parts/stats.tsx";
 
@@ -31,7 +30,6 @@ const numbersOf = 30 * 86_400_000; // ms: the numbers beside versions are those 
 
 export const promptPage: Page = {
   path: "/:workspaceId/prompts/:promptId",
-  section: "prompts",
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
@@ -48,19 +46,16 @@ export const promptPage: Page = {
     const isArchived = prompt.archivedAt !== null;
     return {
       title: `${prompt.name} v${version}`,
+      done: textsOf(prompt),
+      heading: breakable(prompt.name),
+      lede: [isolated(shown.title), shown.description !== "" && [" — ", isolated(shown.description)]],
+      actions: !isArchived && findLack(visit, pushPrompt) === undefined && (
+        <a class="button primary" href={link(visit, ["prompts", id, "edit"], { base: version })}>
+          Edit{version !== prompt.latestVersion && ` from v${version}`}
+        </a>
+      ),
       body: (
         <>
-          {doneNotice(visit, textsOf(prompt))}
-          <Heading
-            title={breakable(prompt.name)}
-            trail={[{ label: "Prompts", href: link(visit, ["prompts"]) }]}
-            lede={[isolated(shown.title), shown.description !== "" && [" — ", isolated(shown.description)]]}
-            actions={!isArchived && findLack(visit, pushPrompt) === undefined && (
-              <a class="button primary" href={link(visit, ["prompts", id, "edit"], { base: version })}>
-                Edit{version !== prompt.latestVersion && ` from v${version}`}
-              </a>
-            )}
-          />
           {isArchived && (
             <Notice kind="warning">This prompt is archived. Requests to its deployments are refused.</Notice>
           )}

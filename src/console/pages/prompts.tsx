@@ -14,14 +14,11 @@ import type { Html } from "../html.ts";
 import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, PartHint } from "../parts/elements.tsx";
 import { Checkbox, Field, Filters } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { Pager, PartHint } from "../parts/table.tsx";
 
 export const promptsPage: Page = {
   path: "/:workspaceId/prompts",
-  section: "prompts",
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
@@ -37,12 +34,10 @@ export const promptsPage: Page = {
     const query = Object.fromEntries(visit.query);
     return {
       title: "Prompts",
+      heading: "Prompts",
+      actions: mayCreate && <a class="button primary" href={link(visit, ["prompts", "new"])}>New prompt</a>,
       body: (
         <>
-          <Heading
-            title="Prompts"
-            actions={mayCreate && <a class="button primary" href={link(visit, ["prompts", "new"])}>New prompt</a>}
-          />
           {!isEmpty && (
             <Filters clear={isFiltered ? link(visit, ["prompts"]) : undefined}>
               <Field label="Search" name="q" type="search" value={text} placeholder="Name, title or text" />

@@ -13,10 +13,9 @@ import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, isChecked, workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { FilterChips } from "../parts/filter-chips.tsx";
+import { FilterChips, Notice } from "../parts/elements.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { DeploymentField, findDeployment, findOffered, rangeOf, spanOptions } from "./inputs.tsx";
+import { decimalIn, DeploymentField, findDeployment, findOffered, linesIn, rangeOf, spanOptions } from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
@@ -24,16 +23,16 @@ export const filterIn = (visit: Visit) => ({
   sessionId: asked(visit, "session"),
   status: statusesIn(visit).join(",") || undefined,
   failures: isChecked(visit, "failures") || undefined,
-  promptVersion: numberOf(visit, "version", "promptVersion"),
+  promptVersion: decimalIn(asked(visit, "version"), "promptVersion"),
   rollout: asked(visit, "rollout") as RolloutId | undefined,
   keyId: asked(visit, "key") as KeyId | undefined,
   model: asked(visit, "model"),
-  slowerThan: numberOf(visit, "slower", "slowerThan"),
-  moreTokensThan: numberOf(visit, "tokens", "moreTokensThan"),
+  slowerThan: decimalIn(asked(visit, "slower"), "slowerThan"),
+  moreTokensThan: decimalIn(asked(visit, "tokens"), "moreTokensThan"),
   costlierThan: asked(visit, "costlier"),
-  where: linesOf(asked(visit, "where")),
+  where: linesIn(asked(visit, "where"))?.join("\n"),
   text: asked(visit, "text"),
-  feedback: linesOf(asked(visit, "feedback")),
+  feedback: linesIn(asked(visit, "feedback"))?.join("\n"),
   withoutFeedback: asked(visit, "without"),
   ...checkedRange(visit),
 });
@@ -63,17 +62,6 @@ export function workspaceFilterIn(visit: Visit, { deployment }: Pick<Choices, "d
 /** Several statuses are several parameters, or one list. */
 const statusesIn = ({ query }: Visit): string[] =>
   query.getAll("status").flatMap((list) => list.split(",")).map((text) => text.trim()).filter((text) => text !== "");
-
-/** The operation checks the range of a number. */
-function numberOf(visit: Visit, name: string, member: keyof typeof labels): number | undefined {
-  const text = asked(visit, name);
-  if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${member} must be a number`);
-  return Number(text);
-}
-
-const linesOf = (text: string | undefined): string | undefined =>
-  text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "").join("\n");
 
 function checkedRange(visit: Visit) {
   const range = rangeOf(visit), { from = 0, to = Infinity } = range;
@@ -139,14 +127,7 @@ export function WorkspaceFilters({ visit, path, choices, ...given }: WorkspaceFi
         keys={keys}
         {...given}
         deployment={
-          <DeploymentField
-            label="Deployment"
-            name="deployment"
-            value={deployment ?? asked(visit, "deployment")}
-            none="All deployments"
-            offered={offered}
-            isLabelHidden
-          />
+          <DeploymentField value={deployment ?? asked(visit, "deployment")} offered={offered} isLabelHidden />
         }
       />
     </Filters>
@@ -198,55 +179,42 @@ type FilterFieldsProps = {
   children?: Part;
 };
 
+const allHold = "Of several lines, all must hold.";
+
 /** The fields of the filter. Those that are rarely used open from a menu. */
 export function FilterFields(
   { visit, keys, times = spanOptions, deployment, ofSessions, children }: FilterFieldsProps,
 ): Html {
   const value = (name: string) => asked(visit, name);
   const hasFailures = workspaceOf(visit).statuses.some(({ isFailure }) => isFailure);
-  const contains = { label: labels.sessionContains, name: "contains", placeholder: "Part of a session's id" };
-  const text = { label: labels.text, name: "text", placeholder: "Text in input or output" };
-  const session = { label: labels.sessionId, name: "session" };
-  const [search, other] = ofSessions ? [contains, text] : [text, session];
+  const field = (member: keyof typeof labels, placeholder?: string) => {
+    const name = names[member] ?? member;
+    return { label: labels[member], name, value: value(name), ...placeholder !== undefined && { placeholder } };
+  };
+  const contains = field("sessionContains", "Part of a session's id"), text = field("text", "Text in input or output");
+  const [search, other] = ofSessions ? [contains, text] : [text, field("sessionId")];
   return (
     <>
-      <Field {...search} type="search" value={value(search.name)} isLabelHidden isLong />
+      <Field {...search} type="search" isLabelHidden isLong />
       {deployment}
-      <Select label={labels.last} name="last" value={value("last")} options={times} isLabelHidden />
+      <Select {...field("last")} options={times} isLabelHidden />
       {statusFields(visit)}
       {hasFailures && <Checkbox label={labels.failures} name="failures" isChecked={value("failures") === "yes"} />}
       <Menu label="More filters" isWide>
         <div class="row">
-          <Field {...other} value={value(other.name)} />
-          <Field label={labels.promptVersion} name="version" type="number" value={value("version")} />
-          <Field label={labels.rollout} name="rollout" value={value("rollout")} placeholder="NAME@DEPLOYMENT" />
-          <Select label={labels.keyId} name="key" value={value("key")} options={keyOptions(keys, value("key"))} />
-          <Field label={labels.model} name="model" value={value("model")} />
-          <Field label={labels.slowerThan} name="slower" type="number" value={value("slower")} />
-          <Field label={labels.moreTokensThan} name="tokens" type="number" value={value("tokens")} />
-          <Field label={labels.costlierThan} name="costlier" value={value("costlier")} placeholder="0.01" />
-          <Area
-            label={labels.where}
-            name="where"
-            value={value("where")}
-            hint="As in trace_id=4bf92f35. Of several lines, all must hold."
-            rows={2}
-          />
-          <Area
-            label={labels.feedback}
-            name="feedback"
-            value={value("feedback")}
-            hint="As in thumb=false or correctness<0.5. Of several lines, all must hold."
-            rows={2}
-          />
-          <Field
-            label={labels.withoutFeedback}
-            name="without"
-            value={value("without")}
-            placeholder="A name, or * for any"
-          />
-          <Field label={labels.from} name="from" type="datetime-local" value={value("from")} />
-          <Field label={labels.to} name="to" type="datetime-local" value={value("to")} />
+          <Field {...other} />
+          <Field {...field("promptVersion")} type="number" />
+          <Field {...field("rollout", "NAME@DEPLOYMENT")} />
+          <Select {...field("keyId")} options={keyOptions(keys, value("key"))} />
+          <Field {...field("model")} />
+          <Field {...field("slowerThan")} type="number" />
+          <Field {...field("moreTokensThan")} type="number" />
+          <Field {...field("costlierThan", "0.01")} />
+          <Area {...field("where")} hint={`As in trace_id=4bf92f35. ${allHold}`} rows={2} />
+          <Area {...field("feedback")} hint={`As in thumb=false or correctness<0.5. ${allHold}`} rows={2} />
+          <Field {...field("withoutFeedback", "A name, or * for any")} />
+          <Field {...field("from")} type="datetime-local" />
+          <Field {...field("to")} type="datetime-local" />
           {children}
         </div>
       </Menu>

@@ -6,6 +6,7 @@
 import { invalid } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
+import { statusOf } from "../../http/respond.ts";
 import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -15,24 +16,20 @@ import type { RecordFigures } from "../../management/record-figures.ts";
 import { deleteDiagnosis, getDiagnosis } from "../../management/records.ts";
 import { getPromptVersion } from "../../management/versions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { dash, number, sizeText, usd } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { textOf, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
+import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
+import { dash, duration, exactTime, number, sizeText, usd } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
-import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../feedback.ts";
+import { statusChip, versionLink } from "../parts/chips.tsx";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
-import { exactTime } from "../parts/exact-time.tsx";
+import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { FeedbackSection } from "../parts/feedback.tsx";
-import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { RecordFacts } from "../parts/record-facts.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
+import { deleteForm } from "../parts/form.tsx";
 import { rawTextHeaders } from "../safety.ts";
-import { statusOf } from "../../http/respond.ts";
 import { findNeighbours } from "./records.tsx";
 
 // What stands above, or is of the service.
@@ -52,7 +49,6 @@ const mostJson = 8_192; // characters of what is shown as JSON
 
 export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
-  section: "records",
   async show(visit) {
     const { record, deployment } = await findRecord(visit);
     const { id, keyId, promptVersion } = record, { startAt, endAt } = valuesOf(record);
@@ -68,22 +64,20 @@ export const recordPage: Page = {
     return {
       title: `Record ${id}`,
       isWide: true,
+      heading: (
+        <>
+          Record <span class="mono">…{id.slice(-10)}</span>
+        </>
+      ),
+      sectionQuery: keptQuery(visit),
+      actions: (
+        <nav class="actions" aria-label="Records">
+          {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
+          {neighbourLink(visit, "Next", "next", "j", neighbours.next)}
+        </nav>
+      ),
       body: (
         <>
-          <Heading
-            title={
-              <>
-                Record <span class="mono">…{id.slice(-10)}</span>
-              </>
-            }
-            trail={[{ label: "Records", href: link(visit, ["records"], keptQuery(visit)) }]}
-            actions={
-              <nav class="actions" aria-label="Records">
-                {neighbourLink(visit, "Previous", "prev", "k", neighbours.previous)}
-                {neighbourLink(visit, "Next", "next", "j", neighbours.next)}
-              </nav>
-            }
-          />
           <Facts>
             <RecordFacts visit={visit} record={record} deployment={deployment} />
             <Fact label="Tokens">{tokensOf(figures)}</Fact>
@@ -96,9 +90,7 @@ export const recordPage: Page = {
                 <code>…{keyId.slice(-8)}</code>
               </a>
             </Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <div class="halves">
             <Section title="Input">{partView(visit, record, "input")}</Section>
@@ -120,15 +112,12 @@ export const recordPage: Page = {
             <p></p>
             {jsonView(visit, { content })}
           </details>
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteDiagnosis}>
-              <Form submit="Delete this record" kind="danger">
-                <p>Its content is removed for good. The call stays in the ledger, so that it still balances.</p>
-                <HiddenField name="do" value="delete" />
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteDiagnosis,
+            "record",
+            "Its content is removed for good. The call stays in the ledger, so that it still balances.",
+          )}
         </>
       ),
     };
@@ -239,3 +228,31 @@ function jsonView(visit: Visit, value: object): Html {
 
 const without = (members: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(members).filter(([name, value]) => !names.includes(name) && value !== null));
+
+type RecordFactsProps = { visit: Visit; record: Diagnosis; deployment: Deployment };
+
+/** The facts that every page of a record begins with. */
+export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Html {
+  const { status, sessionId: session, latency } = valuesOf(record), { rollout } = record;
+  return (
+    <>
+      <Fact label="Status">{statusChip(visit, status)}</Fact>
+      <Fact label="Recorded">{exactTime(record.createdAt)}</Fact>
+      <Fact label="Latency">{duration(latency)}</Fact>
+      <Fact label="Version">{versionLink(visit, deployment.promptId, record.promptVersion)}</Fact>
+      <Fact label="Deployment">
+        <a href={link(visit, ["deployments", deployment.id])}>{breakable(deployment.reference)}</a>
+      </Fact>
+      {typeof rollout === "string" && (
+        <Fact label="Rollout">
+          <a href={link(visit, ["deployments", deployment.id, "rollout"], { rollout })}>
+            Both versions
+          </a>
+        </Fact>
+      )}
+      <Fact label="Session">
+        <a href={link(visit, ["session"], { id: session })}>{isolated(session.slice(0, 200))}</a>
+      </Fact>
+    </>
+  );
+}

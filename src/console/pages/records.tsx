@@ -13,19 +13,15 @@ import type { Diagnosis } from "../../schema/ledger.ts";
 import { ago, dash, duration, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, findLack, link, workspaceOf } from "../page.ts";
+import { asked, askedWord, findLack, link, queryOf, workspaceOf } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { piecesOf } from "../feedback.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { pieceText } from "../parts/feedback.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
 import { Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { Pager, Table } from "../parts/table.tsx";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
-import { lastMessage } from "../conversation.ts";
+import { lastText, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 
@@ -34,7 +30,6 @@ const orders = [["", "Newest first"], ["oldest", "Oldest first"]] as const;
 
 export const recordsPage: Page = {
   path: "/:workspaceId/records",
-  section: "records",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const choices = await findChoices(visit), { deployment } = choices;
@@ -52,24 +47,20 @@ export const recordsPage: Page = {
       title: deployment === undefined ? "Records" : `Records of ${deployment.reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: "Records",
+      lede: `What applications submitted, ${orderIn(visit)} first.`,
+      actions: items.length > 0 && (
+        <>
+          {deployment && <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>}
+          {findLack(visit, createReview) === undefined && (
+            <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
+          )}
+          <a class="button" href={exported("ndjson")} download>Export JSON</a>
+          <a class="button" href={exported("csv")} download>Export CSV</a>
+        </>
+      ),
       body: (
         <>
-          <Heading
-            title="Records"
-            lede={`What applications submitted, ${orderIn(visit)} first.`}
-            actions={items.length > 0 && (
-              <>
-                {deployment && (
-                  <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>
-                )}
-                {findLack(visit, createReview) === undefined && (
-                  <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
-                )}
-                <a class="button" href={exported("ndjson")} download>Export JSON</a>
-                <a class="button" href={exported("csv")} download>Export CSV</a>
-              </>
-            )}
-          />
           <WorkspaceFilters visit={visit} path="records" choices={choices}>
             <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
           </WorkspaceFilters>
@@ -110,21 +101,18 @@ function recordsTable(
           isHead: true,
           cell: ({ id, createdAt }) => <a href={link(visit, ["records", id], query)}>{ago(createdAt, visit.now)}</a>,
         },
-        ...hasDeployments
-          ? [{
-            label: "Deployment",
-            isEvident: true as const,
-            cell: ({ reference, deployId }: Diagnosis) => isolated(reference ?? deployId),
-          }]
-          : [],
+        hasDeployments && {
+          label: "Deployment",
+          isEvident: true,
+          cell: ({ reference, deployId }) => isolated(reference ?? deployId),
+        },
         { label: "Version", isEvident: true, cell: ({ promptVersion }) => `v${promptVersion}` },
         { label: "Status", isEvident: true, cell: (record) => statusChip(visit, valuesOf(record).status) },
         { label: "Session", isEvident: true, cell: (record) => sessionLink(visit, record) },
         { label: "Input", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "input") },
         { label: "Output", isMain: true, isEvident: true, cell: (record) => excerptOf(record, "output") },
-        ...[...pieces.values()].some(({ length }) => length > 0)
-          ? [{ label: "Feedback", cell: ({ id }: Diagnosis) => textOfPieces(pieces.get(id)!) }]
-          : [],
+        [...pieces.values()].some(({ length }) => length > 0) &&
+        { label: "Feedback", cell: ({ id }) => textOfPieces(pieces.get(id)!) },
         { label: "Latency", isNumber: true, cell: (record) => duration(valuesOf(record).latency) },
         { label: "Tokens", isNumber: true, cell: (record) => tokensOf(figuresOf(record)) },
         { label: "Cost", isNumber: true, cell: (record) => usd(figuresOf(record)?.cost ?? null) },
@@ -147,10 +135,9 @@ function sessionLink(visit: Visit, record: Diagnosis): Html {
   return <a href={link(visit, ["session"], { id })}>{excerpt(id, maxSession)}</a>;
 }
 
-/** The beginning of an input or output. Of a conversation it is the last message. */
 function excerptOf(record: Diagnosis, name: PartName): Part {
-  const text = textOf(record, name);
-  return text === undefined ? dash : excerpt(lastMessage(text) ?? text, maxExcerpt);
+  const text = lastText(record, name);
+  return text === undefined ? dash : excerpt(text, maxExcerpt);
 }
 
 const textOfPieces = (pieces: readonly Feedback[]): Part =>
@@ -194,7 +181,6 @@ export async function findNeighbours(visit: Visit, id: RecordId): Promise<{ prev
 
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
-  section: "records",
   async answer(visit) {
     const request = requestIn(visit, await findChoices(visit)), format = askedWord(visit, "format", exportFormats);
     return visit.download(await visit.call(exportWorkspaceDiagnoses, { ...request, format }));

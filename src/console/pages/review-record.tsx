@@ -21,16 +21,13 @@ import { link } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Guarded } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { RecordFacts } from "../parts/record-facts.tsx";
+import { Facts, Section } from "../parts/elements.tsx";
+import { findRecord, partView, RecordFacts } from "./record.tsx";
 import { actorOf, findReview, ProgressBar } from "../parts/review.tsx";
-import { Facts } from "../parts/table.tsx";
-import { findRecord, partView } from "./record.tsx";
 import { goToNext } from "./review.tsx";
 
 export const reviewRecordPage: Page = {
   path: "/:workspaceId/reviews/:reviewId/records/:recordId",
-  section: "reviews",
   async show(visit) {
     const review = await findReview(visit), { id, title, records } = review, recordId = recordIdOf(visit);
     const [item, { record, deployment }, feedback] = await Promise.all([
@@ -41,16 +38,11 @@ export const reviewRecordPage: Page = {
     return {
       title: `${title}: record ${item.ordinal + 1}`,
       isWide: true,
+      heading: `Record ${numberText(item.ordinal + 1)} of ${numberText(records)}`,
+      parent: { label: isolated(title), href: link(visit, ["reviews", id]) },
+      actions: <a class="button" href={link(visit, ["records", recordId])}>Open the record</a>,
       body: (
         <>
-          <Heading
-            title={`Record ${numberText(item.ordinal + 1)} of ${numberText(records)}`}
-            trail={[
-              { label: "Reviews", href: link(visit, ["reviews"]) },
-              { label: isolated(title), href: link(visit, ["reviews", id]) },
-            ]}
-            actions={<a class="button" href={link(visit, ["records", recordId])}>Open the record</a>}
-          />
           <ProgressBar review={review} />
           <Facts>
             <RecordFacts visit={visit} record={record} deployment={deployment} />

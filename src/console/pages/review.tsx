@@ -12,29 +12,25 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page, Shown, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Form, Guarded, HiddenField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Empty, Fact, Facts, Section, Table } from "../parts/elements.tsx";
+import { deleteForm, Guarded } from "../parts/form.tsx";
 import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
-import { Fact, Facts, Table } from "../parts/table.tsx";
 
 export const reviewPage: Page = {
   path: "/:workspaceId/reviews/:reviewId",
-  section: "reviews",
   async show(visit) {
     const review = await findReview(visit);
     const { title, open, taken, done, skipped, gone, names, order, createdAt, createdBy, reviewers } = review;
     return {
       title: `Review ${title}`,
+      done: {
+        created: "The review is created.",
+        over: "No record is free now. Those that others have may come back.",
+        returned: "The record is given back.",
+      },
+      heading: isolated(title),
       body: (
         <>
-          {doneNotice(visit, {
-            created: "The review is created.",
-            over: "No record is free now. Those that others have may come back.",
-            returned: "The record is given back.",
-          })}
-          <Heading title={isolated(title)} trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]} />
           <ProgressBar review={review} />
           {open + taken > 0 && (
             <Guarded visit={visit} operation={takeReviewRecord}>
@@ -64,15 +60,12 @@ export const reviewPage: Page = {
               <p class="hint">Without those that {isolated(personName(createdBy))} had given feedback.</p>
             )}
           </Section>
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteReview}>
-              <Form submit="Delete this review" kind="danger">
-                <p>Its progress is removed for good. Feedback that was given in it stays.</p>
-                <HiddenField name="do" value="delete" />
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteReview,
+            "review",
+            "Its progress is removed for good. Feedback that was given in it stays.",
+          )}
         </>
       ),
     };

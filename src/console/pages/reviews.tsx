@@ -9,16 +9,12 @@ import { createReview, listReviews } from "../../management/reviews.ts";
 import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
-import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
+import type { Html } from "../html.ts";
+import { asked, findLack, link, queryOf, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
-import { Checkbox, Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
+import { Checkbox, Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { actorOf, filterChips, progressText } from "../parts/review.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith, numberIn } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn } from "./record-filter.tsx";
 
@@ -26,23 +22,20 @@ const pageSize = 50;
 
 export const reviewsPage: Page = {
   path: "/:workspaceId/reviews",
-  section: "reviews",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const page = { limit: pageSize, cursor: asked(visit, "cursor") };
     const { items, nextCursor } = await visit.call(listReviews, { workspaceId, ...page });
     return {
       title: "Reviews",
+      done: { deleted: "The review is deleted. Feedback that was given in it stays." },
+      heading: "Reviews",
+      lede: "Records to judge one after the other, alone or together.",
+      actions: findLack(visit, createReview) === undefined && (
+        <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
+      ),
       body: (
         <>
-          {doneNotice(visit, { deleted: "The review is deleted. Feedback that was given in it stays." })}
-          <Heading
-            title="Reviews"
-            lede="Records to judge one after the other, alone or together."
-            actions={findLack(visit, createReview) === undefined && (
-              <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
-            )}
-          />
           {items.length === 0 ? noReview : reviewsTable(visit, items)}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
         </>
@@ -80,7 +73,6 @@ const orders = [["newest", "Newest first"], ["random", "At random"]] as const;
 
 export const newReviewPage: Page = {
   path: "/:workspaceId/reviews/new",
-  section: "reviews",
   async show(visit) {
     const { found, refusal } = await findWith(async () => {
       const filter = await filterOf(visit);
@@ -93,13 +85,10 @@ export const newReviewPage: Page = {
     return {
       title: "New review",
       ...refusal && { kind: refusal.kind },
+      heading: "New review",
+      lede: "It has the records that the filter finds now. Records that come later are not in it.",
       body: (
         <>
-          <Heading
-            title="New review"
-            lede="It has the records that the filter finds now. Records that come later are not in it."
-            trail={[{ label: "Reviews", href: link(visit, ["reviews"]) }]}
-          />
           {refusal === undefined ? await filterChips(visit, filter) : filterNotice(refusal)}
           <p>
             <a href={link(visit, ["records"], queryOf(visit))}>Change the filter</a>
@@ -126,33 +115,22 @@ export const newReviewPage: Page = {
 
 const filterOf = async (visit: Visit) => workspaceFilterIn(visit, await findChoices(visit));
 
-function newForm({ form, refusal }: Visit, names: readonly string[]): Part {
-  const value = (name: string, fallback = "") => refusal === undefined ? fallback : form.get(name);
-  return (
-    <Form submit="Create review">
-      <Field label="Title" name="title" value={value("title")} isRequired hint="What people call it." />
-      <div class="row">
-        <Field
-          label="Records at most"
-          name="records"
-          type="number"
-          value={value("records", "100")}
-          hint="Up to 10,000."
-        />
-        <Select label="Order" name="order" value={value("order")} options={orders} />
-      </div>
-      <Field
-        label="Feedback to give"
-        name="names"
-        value={value("names")}
-        placeholder={names.slice(0, 3).join(", ")}
-        hint="Names, separated by commas. Feedback under all of them finishes a record. If empty, reviewers decide."
-      />
-      <Checkbox
-        label="Leave out records that I have given feedback"
-        name="withoutOwn"
-        isChecked={value("withoutOwn") === "yes"}
-      />
-    </Form>
-  );
-}
+const newForm = (visit: Visit, names: readonly string[]): Html => (
+  <Form submit="Create review">
+    <Field {...given(visit, "title", "Title")} isRequired hint="What people call it." />
+    <div class="row">
+      <Field {...given(visit, "records", "Records at most", 100)} type="number" hint="Up to 10,000." />
+      <Select {...given(visit, "order", "Order")} options={orders} />
+    </div>
+    <Field
+      {...given(visit, "names", "Feedback to give")}
+      placeholder={names.slice(0, 3).join(", ")}
+      hint="Names, separated by commas. Feedback under all of them finishes a record. If empty, reviewers decide."
+    />
+    <Checkbox
+      label="Leave out records that I have given feedback"
+      name="withoutOwn"
+      isChecked={visit.form.has("withoutOwn")}
+    />
+  </Form>
+);

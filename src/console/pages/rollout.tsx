@@ -15,19 +15,15 @@ import type { Html } from "../html.ts";
 import { asked, askedVersion, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { versionLink } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { doneNotice, Empty, Fact, Facts, Heading, Section } from "../parts/elements.tsx";
 import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
 import { versionChoice } from "./deployment-change.tsx";
 import { withLabels } from "./inputs.tsx";
-import { readDifference } from "./version-difference.tsx";
+import { readDifference } from "../parts/diff.tsx";
 
 export const rolloutPage: Page = {
   path: "/:workspaceId/deployments/:deployId/rollout",
-  section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const deployment = await visit.call(getDeployment, { id, workspaceId });

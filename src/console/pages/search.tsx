@@ -20,9 +20,8 @@ import { asked, findLack, link, listMost, navigation, sectionAddress, workspaceO
 import type { Page, Visit } from "../page.ts";
 import { stateOf } from "../parts/chips.tsx";
 import { shareText } from "../parts/rollout.tsx";
-import { Empty } from "../parts/empty.tsx";
+import { Empty } from "../parts/elements.tsx";
 import { Field, Filters } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
 import { findDeployment, findWith } from "./inputs.tsx";
 import { filterNotice } from "./record-filter.tsx";
 
@@ -40,9 +39,9 @@ export const searchPage: Page = {
     return {
       title: "Search",
       ...refusal && { kind: refusal.kind },
+      heading: "Search",
       body: (
         <>
-          <Heading title="Search" />
           <Filters submit="Search">
             <Field label="Name or id" name="q" type="search" value={text} />
           </Filters>

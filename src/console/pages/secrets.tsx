@@ -1,32 +1,135 @@
-// What the pages of keys and tokens share: when a secret expires, and its rotation and revocation.
+// What keys and tokens share: their state in lists, a secret that is shown once, when it expires, its rotation and its
+// revocation.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import type { ApiKey } from "../../management/api-keys.ts";
 import type { Role } from "../../management/operation.ts";
-import { h } from "../html.ts";
-import type { Html } from "../html.ts";
-import { sent } from "../page.ts";
-import type { Shown, Visit } from "../page.ts";
-import { Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { Section } from "../parts/heading.tsx";
-import { secretView } from "../parts/secret.tsx";
+import { ago, agoByHour } from "../format.tsx";
+import { Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link, sent } from "../page.ts";
+import type { Page, View, Visit } from "../page.ts";
+import { Chip } from "../parts/chips.tsx";
+import { Field, Form, given, Guarded, HiddenField, Select } from "../parts/form.tsx";
+import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { momentOf } from "./inputs.tsx";
+
+/** How many a list has on a page. */
+export const pageSize = 50;
+
+/** A key or a token. */
+type Holder =
+  & { id: string; name: string }
+  & Pick<ApiKey, "prefix" | "createdAt" | "lastUsedAt" | "rotatedAt" | "expiresAt" | "revokedAt" | "overlapEndsAt">;
+
+type Shown = { title: string; name: string; secret: string; back: string; children?: Part };
+
+/** Shows a secret, and below it how it is used. No other page does. */
+export const secretView = ({ title, name, secret, back, children }: Shown): View => ({
+  title,
+  body: (
+    <>
+      <h1>{title}</h1>
+      <p class="lede">{isolated(name)}</p>
+      <p></p>
+      <Notice kind="done">Copy it now. It is stored as a hash, and cannot be shown again.</Notice>
+      <div class="copy">
+        <code class="secret">{secret}</code>
+      </div>
+      {children}
+      <p></p>
+      <p>
+        <a class="button" href={back}>I have copied it</a>
+      </p>
+    </>
+  ),
+});
+
+/** Whether a secret is accepted, and until when. */
+export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: number): Part {
+  if (revokedAt !== null) return <Chip kind="bad">revoked</Chip>;
+  if (expiresAt !== null && expiresAt <= now) return <Chip kind="bad">expired</Chip>;
+  const isOverlapping = overlapEndsAt !== null && overlapEndsAt > now;
+  return (
+    <>
+      <Chip kind="live">valid</Chip>
+      {expiresAt !== null && <p class="hint">expires {ago(expiresAt, now)}</p>}
+      {isOverlapping && <p class="hint">old secret expires {ago(overlapEndsAt, now)}</p>}
+    </>
+  );
+}
+
+/** The name of a key or a token in a list, with the characters that its secret begins with. */
+export const secretLink = (href: string, { name, prefix }: Holder): Html => (
+  <>
+    <a href={href}>{isolated(name || "unnamed")}</a>
+    <p class="hint mono">{prefix}…</p>
+  </>
+);
 
 export const expiryLabel = "Expires (UTC)";
 
 /** The field for the time at which a new secret expires. */
 export const ExpiryField = ({ visit }: { visit: Visit }): Html => (
-  <Field
-    label={expiryLabel}
-    name="expiresAt"
-    type="datetime-local"
-    value={visit.form.get("expiresAt")}
-    hint="Never, if empty."
-  />
+  <Field {...given(visit, "expiresAt", expiryLabel)} type="datetime-local" hint="Never, if empty." />
 );
 
 /** The time that the field has, in Unix ms, or null for never. */
 export const expiryIn = (visit: Visit): number | null => momentOf(sent(visit, "expiresAt")) ?? null;
+
+/** What differs between the page of a key and that of a token. */
+type Kind<T extends Holder> = {
+  section: "keys" | "tokens";
+  /** Those that use it: `applications`. */
+  users: string;
+  find(visit: Visit, id: T["id"]): Promise<T>;
+  view(visit: Visit, holder: T): Promise<Omit<View, "body"> & { notice?: Part; facts: Part }>;
+  /** What rotating and revoking it need. */
+  guardOf(holder: T): { role: Role };
+  revoke(visit: Visit, id: T["id"]): Promise<unknown>;
+  rotate(visit: Visit, input: { id: T["id"]; overlapMs: number }): Promise<{ name: string; secret: string }>;
+};
+
+/** Makes the page of a key or a token, with its facts and the forms that rotate and revoke it. */
+export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
+  path: `/:workspaceId/${kind.section}/:id`,
+  async show(visit) {
+    const holder = await kind.find(visit, visit.params.id as T["id"]), { now } = visit;
+    const { notice, facts, ...view } = await kind.view(visit, holder);
+    return {
+      ...view,
+      body: (
+        <>
+          {notice}
+          <Facts>
+            {facts}
+            <Fact label="State">{stateChip(holder, now)}</Fact>
+            <Fact label="Begins with" code={`${holder.prefix}…`} />
+            <Fact label="Created">{ago(holder.createdAt, now)}</Fact>
+            <Fact label="Last used">{agoByHour(holder.lastUsedAt, now)}</Fact>
+            <Fact label="Rotated">{ago(holder.rotatedAt, now)}</Fact>
+            <Fact label="Id" code={holder.id} />
+          </Facts>
+          {holder.revokedAt === null && (
+            <Section title="Rotate or revoke">
+              <Guarded visit={visit} operation={kind.guardOf(holder)}>{rotationForms(kind.users)}</Guarded>
+            </Section>
+          )}
+        </>
+      ),
+    };
+  },
+  async act(visit) {
+    const { id } = await kind.find(visit, visit.params.id as T["id"]), back = link(visit, [kind.section, id]);
+    if (visit.form.get("do") === "revoke") {
+      await kind.revoke(visit, id);
+      return { redirect: `${back}?done=revoke` };
+    }
+    const { name, secret } = await kind.rotate(visit, { id, overlapMs: Number(sent(visit, "overlap") ?? 0) });
+    return secretView({ title: "The new secret", name, secret, back });
+  },
+});
 
 const hour = 3_600_000; // ms
 
@@ -38,36 +141,19 @@ const overlaps = [
   [String(7 * 24 * hour), "7 days"],
 ] as const;
 
-type RotationProps = { visit: Visit; operation: { role: Role }; users: string };
-
-/** The forms that rotate and revoke a secret, which need the same role. `users` are those that use it: `applications`. */
-export const RotationForms = ({ visit, operation, users }: RotationProps): Html => (
-  <Section title="Rotate or revoke">
-    <Guarded visit={visit} operation={operation}>
-      <Form submit="Make a new secret">
-        <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
-        <HiddenField name="do" value="rotate" />
-        <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+const rotationForms = (users: string): Html => (
+  <>
+    <Form submit="Make a new secret">
+      <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
+      <HiddenField name="do" value="rotate" />
+      <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+    </Form>
+    <details>
+      <summary>Revoke it for good</summary>
+      <Form submit="Revoke" kind="danger">
+        <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
+        <HiddenField name="do" value="revoke" />
       </Form>
-      <details>
-        <summary>Revoke it for good</summary>
-        <Form submit="Revoke" kind="danger">
-          <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
-          <HiddenField name="do" value="revoke" />
-        </Form>
-      </details>
-    </Guarded>
-  </Section>
+    </details>
+  </>
 );
-
-type Acts = { revoke(): Promise<unknown>; rotate(overlapMs: number): Promise<{ name: string; secret: string }> };
-
-/** Does what one of the forms asked for. `back` is the page with the forms. */
-export async function changeSecret(visit: Visit, back: string, { revoke, rotate }: Acts): Promise<Shown> {
-  if (visit.form.get("do") === "revoke") {
-    await revoke();
-    return { redirect: `${back}?done=revoke` };
-  }
-  const { name, secret } = await rotate(Number(sent(visit, "overlap") ?? 0));
-  return secretView({ title: "The new secret", name, secret, back });
-}

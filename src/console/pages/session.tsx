@@ -8,22 +8,19 @@ import { addFeedback } from "../../management/feedback.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
 import type { Session } from "../../management/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
-import { counted, dash, duration, excerpt, number, usd } from "../format.tsx";
+import { counted, dash, duration, exactTime, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, findLack, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { lastMessage } from "../conversation.ts";
+import { lastText, valuesOf } from "../conversation.ts";
+import type { PartName } from "../conversation.ts";
 import { piecesOf } from "../feedback.ts";
+import { Bar } from "../parts/chart.tsx";
 import { statusChip } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { exactTime } from "../parts/exact-time.tsx";
+import { Empty, Fact, Facts, Pager } from "../parts/elements.tsx";
 import { FeedbackChips } from "../parts/feedback.tsx";
-import { Form, Guarded } from "../parts/form.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { Fact, Facts, Pager } from "../parts/table.tsx";
-import { textOf, valuesOf } from "../record-values.ts";
-import type { PartName } from "../record-values.ts";
+import { deleteForm } from "../parts/form.tsx";
 
 const pageSize = 25; // so that a page of short records stays light
 const mostChips = 5; // pieces of feedback on a record
@@ -31,7 +28,6 @@ const mostIndented = 5; // levels of the tree
 
 export const sessionPage: Page = {
   path: "/:workspaceId/session",
-  section: "sessions",
   async show(visit) {
     const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
     const cursor = asked(visit, "cursor");
@@ -41,13 +37,10 @@ export const sessionPage: Page = {
     const isPart = cursor !== undefined || nextCursor !== null;
     return {
       title: `Session ${sessionId.slice(0, 60)}`,
+      heading: <>Session {isolated(sessionId.slice(0, 200))}</>,
+      lede: "Its records across all deployments, oldest first. A record stands below the one that led to it.",
       body: (
         <>
-          <Heading
-            title={<>Session {isolated(sessionId.slice(0, 200))}</>}
-            trail={[{ label: "Sessions", href: link(visit, ["sessions"]) }]}
-            lede="Its records across all deployments, oldest first. A record stands below the one that led to it."
-          />
           {totals !== undefined && totalsOf(totals)}
           {isPart && <p class="hint">{counted(items.length, "record")} on this page.</p>}
           {items.length === 0
@@ -58,14 +51,12 @@ export const sessionPage: Page = {
             href={(cursor) => link(visit, ["session"], { id: sessionId, cursor })}
             label="Newer"
           />
-          <details>
-            <summary>Delete</summary>
-            <Guarded visit={visit} operation={deleteWorkspaceSession}>
-              <Form submit="Delete this session" kind="danger">
-                <p>The content of all its records is removed for good. Their calls stay in the ledger.</p>
-              </Form>
-            </Guarded>
-          </details>
+          {deleteForm(
+            visit,
+            deleteWorkspaceSession,
+            "session",
+            "The content of all its records is removed for good. Their calls stay in the ledger.",
+          )}
         </>
       ),
     };
@@ -154,22 +145,11 @@ function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length
 function barOf(record: Diagnosis, whole: { start: number; length: number }): Html {
   const { start, end } = spanOf(record);
   const left = 100 * (start - whole.start) / whole.length, width = Math.max(100 * (end - start) / whole.length, 0.6);
-  const x = Math.min(left, 100 - width);
-  return (
-    <svg
-      class="bar"
-      viewBox="0 0 100 4"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`Began ${Math.round(start - whole.start)} ms after the first and took ${Math.round(end - start)} ms`}
-    >
-      <rect class="fill-rest" width="100" height="4" />
-      <rect class="fill-1" x={x.toFixed(2)} width={width.toFixed(2)} height="4" />
-    </svg>
-  );
+  const label = `Began ${Math.round(start - whole.start)} ms after the first and took ${Math.round(end - start)} ms`;
+  return <Bar label={label} x={Math.min(left, 100 - width)} width={width} />;
 }
 
 function excerptOf(record: Diagnosis, name: PartName): Part {
-  const text = textOf(record, name);
-  return text !== undefined && <p class={name}>{excerpt(lastMessage(text) ?? text, 200)}</p>;
+  const text = lastText(record, name);
+  return text !== undefined && <p class={name}>{excerpt(text, 200)}</p>;
 }

@@ -7,13 +7,10 @@ import type { Session } from "../../management/sessions.ts";
 import { ago, dash, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link } from "../page.ts";
+import { asked, link, queryOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
+import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { feedbackLine } from "../parts/feedback-figures.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
-import { Heading } from "../parts/heading.tsx";
-import { Pager, Table } from "../parts/table.tsx";
 import { findWith } from "./inputs.tsx";
 import { filterNotice, findChoices, workspaceFilterIn, WorkspaceFilters } from "./record-filter.tsx";
 
@@ -21,7 +18,6 @@ const pageSize = 25;
 
 export const sessionsPage: Page = {
   path: "/:workspaceId/sessions",
-  section: "sessions",
   async show(visit) {
     const choices = await findChoices(visit);
     const { found, refusal } = await findWith(async () => {
@@ -32,12 +28,10 @@ export const sessionsPage: Page = {
     return {
       title: "Sessions",
       ...refusal && { kind: refusal.kind },
+      heading: "Sessions",
+      lede: "What applications did under one session id, across all deployments.",
       body: (
         <>
-          <Heading
-            title="Sessions"
-            lede="What applications did under one session id, across all deployments."
-          />
           <WorkspaceFilters visit={visit} path="sessions" choices={choices} ofSessions />
           {refusal !== undefined
             ? filterNotice(refusal)
@@ -79,13 +73,11 @@ const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
         isNumber: true,
         cell: ({ cost, records, unpriced }) => unpriced === records ? dash : usd(cost),
       },
-      ...sessions.some(({ feedback }) => feedback.length > 0)
-        ? [{
-          label: "Feedback",
-          isMain: true as const,
-          cell: (session: Session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
-        }]
-        : [],
+      sessions.some(({ feedback }) => feedback.length > 0) && {
+        label: "Feedback",
+        isMain: true,
+        cell: (session) => session.feedback.length > 0 ? feedbackLine(session) : dash,
+      },
       { label: "First", cell: ({ firstAt }) => ago(firstAt, visit.now) },
       { label: "Last", cell: ({ lastAt }) => ago(lastAt, visit.now) },
     ]}

@@ -1,22 +1,21 @@
-// The settings of a workspace: its name, its limit, and how long it keeps what was recorded.
+// The settings of a workspace: its name, its limit, how long it keeps what was recorded, and what the statuses of its records
+// mean.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { conflict } from "../../common/errors.ts";
+import { conflict, invalid } from "../../common/errors.ts";
+import type { StatusName } from "../../management/statuses.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, ago, number } from "../format.tsx";
-import { Fragment, h, isolated } from "../html.ts";
+import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { findLack, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
-import { Checkbox, Field, Form } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { doneNotice } from "../parts/notice.tsx";
-import { Fact, Facts } from "../parts/table.tsx";
+import { Fact, Facts, Section } from "../parts/elements.tsx";
+import { Checkbox, Field, Form, given, HiddenField } from "../parts/form.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
-import { StatusesForm, statusesIn, statusLabel } from "./statuses.tsx";
 
 const day = 86_400_000; // ms
 
@@ -31,7 +30,6 @@ const labels: Record<string, string> = {
 
 export const settingsPage: Page = {
   path: "/:workspaceId/settings",
-  section: "settings",
   // deno-lint-ignore require-await -- a page returns a promise
   async show(visit) {
     const workspace = workspaceOf(visit);
@@ -40,10 +38,10 @@ export const settingsPage: Page = {
     const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
     return {
       title: "Settings",
+      done: { stored: "The settings are stored." },
+      heading: "Settings",
       body: (
         <>
-          {doneNotice(visit, { stored: "The settings are stored." })}
-          <Heading title="Settings" />
           <Facts>
             <Fact label="Name">{isolated(name)}</Fact>
             <Fact label="Limit">{number(monthlyLimit)} requests a month</Fact>
@@ -56,9 +54,7 @@ export const settingsPage: Page = {
               </Fact>
             )}
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
-            <Fact label="Id">
-              <code>{id}</code>
-            </Fact>
+            <Fact label="Id" code={id} />
           </Facts>
           <Section title="Change">
             {lack === undefined ? changeForm(visit, workspace) : <p class="lack">{lack}</p>}
@@ -134,44 +130,112 @@ function retentionIn(visit: Visit, name: string, stored: number | null): number 
 const keepText = (ms: number | null): string => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
-function changeForm({ form: entered, refusal }: Visit, workspace: Workspace): Html {
+function changeForm(visit: Visit, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
-  const valueOf = (field: string, stored: string | number | null) => entered.get(field) ?? stored;
+  const field = (name: string, stored: string | number | null) => given(visit, name, labels[name]!, stored);
   return (
     <Form submit="Save">
-      <Field label={labels.name!} name="name" value={valueOf("name", name)} isRequired />
+      <Field {...field("name", name)} isRequired />
       <Field
-        label={labels.monthlyLimit!}
-        name="monthlyLimit"
+        {...field("monthlyLimit", monthlyLimit)}
         type="number"
-        value={valueOf("monthlyLimit", monthlyLimit)}
         isRequired
         hint="Applies from the next request on."
       />
-      <Field
-        label={labels.upgradeUrl!}
-        name="upgradeUrl"
-        type="url"
-        value={valueOf("upgradeUrl", upgradeUrl)}
-        hint="Applications get it when the quota is used up."
-      />
+      <Field {...field("upgradeUrl", upgradeUrl)} type="url" hint="Applications get it when the quota is used up." />
       <div class="row">
         <Field
-          label={labels.keepRecords!}
-          name="keepRecords"
+          {...field("keepRecords", daysOf(keepRecordsMs))}
           type="number"
-          value={valueOf("keepRecords", daysOf(keepRecordsMs))}
           hint="For ever, if empty. Older ones are removed within the hour."
         />
         <Field
-          label={labels.keepCalls!}
-          name="keepCalls"
+          {...field("keepCalls", daysOf(keepCallsMs))}
           type="number"
-          value={valueOf("keepCalls", daysOf(keepCallsMs))}
           hint="Their records go with them. Usage stays exact."
         />
       </div>
-      {refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
+      {visit.refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
     </Form>
   );
 }
+
+const spareRows = 3;
+
+/** A row for each status, and some for new ones. A row without a code is left out. */
+const StatusesForm = ({ visit, statuses }: { visit: Visit; statuses: readonly StatusName[] }): Html => (
+  <Form submit="Store statuses">
+    <HiddenField name="do" value="statuses" />
+    <p class="hint">
+      Applications put a number into each record. Its name shows in lists and statistics. To remove a row, empty its
+      number.
+    </p>
+    <table>
+      <caption class="hide">Statuses</caption>
+      <thead>
+        <tr>
+          <th scope="col">Number</th>
+          <th scope="col">Name</th>
+          <th scope="col">Counts as a failure</th>
+        </tr>
+      </thead>
+      <tbody>
+        {Array.from({ length: statuses.length + spareRows }, (_, index) => rowOf(visit, index, statuses[index]))}
+      </tbody>
+    </table>
+  </Form>
+);
+
+function rowOf({ form: entered }: Visit, index: number, stored: StatusName | undefined): Html {
+  const isSent = entered.has("code-0");
+  const valueOf = (name: string, value: string) => exact(isSent ? entered.get(`${name}-${index}`) ?? "" : value);
+  const nth = index + 1;
+  return (
+    <tr>
+      <td data-label="Number">
+        <input
+          name={`code-${index}`}
+          inputmode="numeric"
+          aria-label={`Number of status ${nth}`}
+          value={valueOf("code", String(stored?.status ?? ""))}
+        />
+      </td>
+      <td data-label="Name">
+        <input
+          name={`name-${index}`}
+          aria-label={`Name of status ${nth}`}
+          value={valueOf("name", stored?.name ?? "")}
+        />
+      </td>
+      <td data-label="Failure">
+        <input
+          type="checkbox"
+          name={`failure-${index}`}
+          value="yes"
+          aria-label={`Status ${nth} counts as a failure`}
+          checked={isSent ? entered.has(`failure-${index}`) : stored?.isFailure}
+        />
+      </td>
+    </tr>
+  );
+}
+
+/** The statuses that the form sent. */
+function statusesIn({ form: entered }: Visit): StatusName[] {
+  const statuses: StatusName[] = [];
+  for (let index = 0; entered.has(`code-${index}`); index++) {
+    const code = entered.get(`code-${index}`)!.trim();
+    if (code === "") continue;
+    if (!/^-?\d{1,15}$/.test(code)) throw invalid("The number of a status must be an integer");
+    const name = (entered.get(`name-${index}`) ?? "").trim();
+    statuses.push({ status: Number(code), name, isFailure: entered.has(`failure-${index}`) });
+  }
+  return statuses;
+}
+
+/** Names a field of the statuses that a form sent: `statuses[0].name`. */
+const statusLabel = (statuses: readonly StatusName[]) => (path: string): string | undefined => {
+  const [, index, name] = /^statuses\[(\d+)\]\.(\w+)$/.exec(path) ?? [];
+  if (index === undefined) return undefined;
+  return `The ${name === "status" ? "number" : name} of status ${statuses[Number(index)]!.status}`;
+};

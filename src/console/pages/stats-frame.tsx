@@ -10,15 +10,12 @@ import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, workspaceOf } from "../page.ts";
+import { asked, askedWord, link, queryOf, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { drawChart } from "../parts/chart.tsx";
 import type { Chart, Panel } from "../parts/chart.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { queryOf } from "../parts/filter-chips.tsx";
+import { Empty, numbersTable, Section } from "../parts/elements.tsx";
 import { Filters, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { numbersTable } from "../parts/numbers-table.tsx";
 import { findWith, momentText, rangeOf, spanOptions } from "./inputs.tsx";
 import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.tsx";
 
@@ -39,7 +36,6 @@ type Kind = {
 /** Makes a page of statistics of a deployment. */
 export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => ({
   path: `/:workspaceId/deployments/:deployId/${path}`,
-  section: "deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
     const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
@@ -63,16 +59,11 @@ export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => 
       title: `${title} of ${reference}`,
       isWide: true,
       ...refusal && { kind: refusal.kind },
+      heading: title,
+      lede: lede(isolated(reference)),
+      parent: { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
       body: (
         <>
-          <Heading
-            title={title}
-            trail={[
-              { label: "Deployments", href: link(visit, ["deployments"]) },
-              { label: isolated(reference), href: link(visit, ["deployments", deployId]) },
-            ]}
-            lede={lede(isolated(reference))}
-          />
           <Filters clear={clear}>
             <Select
               label="Interval"
@@ -139,7 +130,7 @@ export function OverTime({ visit, stats, interval, title, panelsOf, children }: 
 }
 
 /** The address of the records that the filter finds, with more conditions. */
-export const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
+const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
   link(visit, ["records"], {
     ...{ ...queryOf(visit), interval: "", name: "", view: "", deployment: visit.params.deployId },
     ...{ ...asked(visit, "last") === "all" && { last: "" }, ...more },

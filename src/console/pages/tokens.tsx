@@ -5,7 +5,7 @@
 import type { WorkspaceId } from "../../common/ids.ts";
 import { hasRole, roles } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
-import { createToken, listTokens } from "../../management/tokens.ts";
+import { createToken, getToken, listTokens, revokeToken, rotateToken } from "../../management/tokens.ts";
 import type { Token } from "../../management/tokens.ts";
 import { consolePath } from "../../http/face.ts";
 import { agoByHour } from "../format.tsx";
@@ -14,16 +14,21 @@ import type { Html, Part } from "../html.ts";
 import { asked, link, sent, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { Field, Form, Guarded, Select } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { secretLink, secretView, stateChip } from "../parts/secret.tsx";
-import { Pager, Table } from "../parts/table.tsx";
+import { Empty, Fact, Notice, Pager, Section, Table } from "../parts/elements.tsx";
+import { Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { Address } from "../parts/use-it.tsx";
 import { withLabels } from "./inputs.tsx";
-import { ExpiryField, expiryIn, expiryLabel } from "./secrets.tsx";
+import {
+  ExpiryField,
+  expiryIn,
+  expiryLabel,
+  pageSize,
+  secretLink,
+  secretPageOf,
+  secretView,
+  stateChip,
+} from "./secrets.tsx";
 
-const pageSize = 50;
 const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: expiryLabel };
 
 /** What each role may do besides what those before it may. */
@@ -37,17 +42,15 @@ const duties: Record<Role, string> = {
 
 export const tokensPage: Page = {
   path: "/:workspaceId/tokens",
-  section: "tokens",
   async show(visit) {
     const { items, nextCursor } = await visit.call(listTokens, { limit: pageSize, cursor: asked(visit, "cursor") });
     return {
       title: "Tokens",
+      heading: "Tokens",
+      lede:
+        "People and programs manage prompts with a token, here and on the command line. The audit log has its name.",
       body: (
         <>
-          <Heading
-            title="Tokens"
-            lede="People and programs manage prompts with a token, here and on the command line. The audit log has its name."
-          />
           {items.length === 0
             ? (
               <Empty title="No token yet">
@@ -116,8 +119,40 @@ const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
   />
 );
 
+export const tokenPage = secretPageOf<Token>({
+  section: "tokens",
+  users: "its users",
+  find: (visit, id) => visit.call(getToken, { id }),
+  // deno-lint-ignore require-await -- a page returns a promise
+  async view(visit, { id, name, role, workspaceId }) {
+    return {
+      title: `Token ${name}`,
+      heading: isolated(name),
+      done: { revoke: "The token is revoked, and its sessions have ended." },
+      notice: id === visit.caller.tokenId && (
+        <Notice kind="info">You are signed in with this token. Changing it ends your session.</Notice>
+      ),
+      facts: (
+        <>
+          <Fact label="Role">
+            <Chip>{role}</Chip>
+          </Fact>
+          <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
+        </>
+      ),
+    };
+  },
+  // What changes a token needs its role besides.
+  guardOf: ({ role }) => hasRole(rotateToken, role) ? rotateToken : { role },
+  revoke: (visit, id) => visit.call(revokeToken, { id }),
+  async rotate(visit, input) {
+    const { token: secret, name } = await visit.call(rotateToken, input);
+    return { secret, name };
+  },
+});
+
 /** The workspaces that a token may access. */
-export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
+const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
   workspaceId === null
     ? "all workspaces"
     : workspaceId === visit.workspace?.id
@@ -127,18 +162,14 @@ export const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
 const newForm = (visit: Visit): Html => (
   <Form submit="Create token">
     <div class="row">
-      <Field label="Name" name="name" value={visit.form.get("name")} isRequired />
+      <Field {...given(visit, "name", "Name")} isRequired />
       <Select
-        label="Role"
-        name="role"
-        value={visit.form.get("role") ?? "viewer"}
+        {...given(visit, "role", "Role", "viewer")}
         options={roles.filter((role) => hasRole(visit.caller, role)).map((role) => [role, role] as const)}
       />
       {visit.caller.workspaceId === undefined && (
         <Select
-          label="Scope"
-          name="where"
-          value={visit.form.get("where") ?? "here"}
+          {...given(visit, "where", "Scope", "here")}
           options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}
         />
       )}

@@ -14,11 +14,8 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { asked, link, workspaceOf } from "../page.ts";
 import type { Page, Visit } from "../page.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { Empty, Notice, Section, Table } from "../parts/elements.tsx";
 import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
-import { Table } from "../parts/table.tsx";
 import { momentText } from "./inputs.tsx";
 
 const mostMonths = 24;
@@ -27,7 +24,6 @@ const mostCosts = 10; // in each table
 
 export const usagePage: Page = {
   path: "/:workspaceId/usage",
-  section: "usage",
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId } = workspaceOf(visit);
@@ -40,12 +36,10 @@ export const usagePage: Page = {
     return {
       title: `Usage in ${month}`,
       ...isUnknown && { kind: "invalid" },
+      heading: `Usage in ${month}`,
+      lede: "Each accepted request counts once, in a month of UTC. Refused requests cost nothing.",
       body: (
         <>
-          <Heading
-            title={`Usage in ${month}`}
-            lede="Each accepted request counts once, in a month of UTC. Refused requests cost nothing."
-          />
           {isUnknown && <Notice kind="error">Month must be a month such as {month}. This is the current one.</Notice>}
           <QuotaPanel visit={visit} usage={usage} />
           {usage.days.length > 0 && (
@@ -95,7 +89,7 @@ function keysOf({ keys, others }: Usage): Html {
 }
 
 type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
-type CostRow = Costs & { name: Part; query?: Record<string, string | number> };
+type CostRow = Costs & { name: Part; query?: Record<string, string | number | undefined> };
 
 /** Each amount leads to its records. */
 function costsOf(visit: Visit, costs: MonthCosts): Html {
@@ -122,6 +116,13 @@ function costsOf(visit: Visit, costs: MonthCosts): Html {
       />
     </div>
   );
+  const rowOf = (
+    { reference, deployId: deployment, version, ...each }: MonthCosts["deployments"][number] & { version?: number },
+  ) => ({
+    ...each,
+    name: <>{breakable(reference)}{version !== undefined && ` v${version}`}</>,
+    query: { deployment, version },
+  });
   return (
     <>
       <p>
@@ -129,40 +130,25 @@ function costsOf(visit: Visit, costs: MonthCosts): Html {
         {costs.unpriced > 0 && [", of which ", number(costs.unpriced), " have no price"]}.
       </p>
       <div class="halves costs">
-        {table(
-          "Deployment",
-          costs.deployments.map((each) => ({
-            ...each,
-            name: breakable(each.reference),
-            query: { deployment: each.deployId },
-          })),
-          others.deployments,
-        )}
-        {table(
-          "Version",
-          costs.versions.map((each) => ({
-            ...each,
-            name: <>{breakable(each.reference)} v{each.version}</>,
-            query: { deployment: each.deployId, version: each.version },
-          })),
-          others.versions,
-        )}
+        {table("Deployment", costs.deployments.map(rowOf), others.deployments)}
+        {table("Version", costs.versions.map(rowOf), others.versions)}
         {table(
           "Key",
-          costs.keys.map((each) => ({
+          costs.keys.map(({ keyId: key, ...each }) => ({
             ...each,
-            name: isolated(each.keyName || each.keyId),
-            query: { key: each.keyId },
+            name: isolated(each.keyName || key),
+            query: { key },
           })),
           others.keys,
         )}
         {table(
           "Model",
-          costs.models.map(({ model, ...each }) =>
-            model === null
-              ? { ...each, name: <span class="none">not named</span> }
-              : { ...each, name: isolated(model), query: { model } }
-          ),
+          costs.models.map(({ model, ...each }) => ({
+            ...each,
+            ...model === null
+              ? { name: <span class="none">not named</span> }
+              : { name: isolated(model), query: { model } },
+          })),
           others.models,
         )}
       </div>

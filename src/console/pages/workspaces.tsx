@@ -6,17 +6,15 @@ import { monthOf } from "../../common/month.ts";
 import { listMonths } from "../../management/usage.ts";
 import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
-import { redirectTo } from "../answers.ts";
+import { redirectTo } from "../safety.ts";
 import { number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { asked, sent } from "../page.ts";
 import type { Page, Resource, Visit } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { Field, Form, Guarded } from "../parts/form.tsx";
-import { Heading, Section } from "../parts/heading.tsx";
-import { Pager } from "../parts/table.tsx";
+import { Empty, Pager, Section } from "../parts/elements.tsx";
+import { Field, Form, given, Guarded } from "../parts/form.tsx";
 import { numberIn } from "./inputs.tsx";
 
 const pageSize = 24;
@@ -37,12 +35,10 @@ export const workspacesPage: Page = {
     const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
     return {
       title: "Workspaces",
+      heading: "Workspaces",
+      lede: "Each has its own prompts, deployments and keys, and a monthly quota.",
       body: (
         <>
-          <Heading
-            title="Workspaces"
-            lede="Each has its own prompts, deployments and keys, and a monthly quota."
-          />
           {items.length === 0
             ? (
               <Empty title="No workspace yet">
@@ -84,16 +80,11 @@ const cardOf = ({ root }: Visit, { id, name, monthlyLimit }: Workspace, used: nu
   </li>
 );
 
-const newForm = ({ form }: Visit): Html => (
+const newForm = (visit: Visit): Html => (
   <Form submit="Create workspace">
     <div class="row">
-      <Field label="Name" name="name" value={form.get("name")} isRequired />
-      <Field
-        label="Requests per month"
-        name="monthlyLimit"
-        type="number"
-        value={form.get("monthlyLimit") ?? 1_000_000}
-      />
+      <Field {...given(visit, "name", "Name")} isRequired />
+      <Field {...given(visit, "monthlyLimit", "Requests per month", 1_000_000)} type="number" />
     </div>
   </Form>
 );

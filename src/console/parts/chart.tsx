@@ -176,7 +176,7 @@ function linesOf({ series }: Panel, centers: readonly number[], y: Heights): Par
       <path class={nth === 0 ? `line ink-${style}` : `line ink-${style} dashed`} d={path(values) ?? ""} />,
       values.map((value, index) =>
         value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null && (
-          <circle class={`fill-${style}`} cx={centers[index]} cy={round(y(value))} r="2.5" />
+          <circle class={`ink-${style}`} cx={centers[index]} cy={round(y(value))} r="2.5" />
         )
       ),
     ];
@@ -250,20 +250,21 @@ export function Spark({ values, bad, text }: { values: number[]; bad: number[]; 
   );
 }
 
-/** A bar for a part of a whole. */
+type BarProps = { label?: string; x?: number; width: number; style?: 1 | 3 };
+
+/** A bar of which a part is filled, in percent. Without a label it only repeats a text beside it. */
+export const Bar = ({ label, x, width, style = 1 }: BarProps): Html => (
+  <svg
+    {...{ class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none" }}
+    {...label === undefined ? { "aria-hidden": "true" } : { role: "img", "aria-label": label }}
+  >
+    <rect class="rest" width="100" height="4" />
+    <rect class={`ink-${style}`} x={x?.toFixed(2)} width={width.toFixed(2)} height="4" />
+  </svg>
+);
+
+/** A bar for a part of a whole, of which nearly all should not be used. */
 export function ShareBar({ part, whole, label }: { part: number; whole: number; label: string }): Html {
   const share = whole === 0 ? 1 : Math.min(part / whole, 1);
-  const style = share >= 0.9 ? 3 : 1;
-  return (
-    <svg
-      class="bar"
-      viewBox="0 0 100 4"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`${(100 * share).toFixed(1)} % ${label}`}
-    >
-      <rect class="fill-rest" width="100" height="4" />
-      <rect class={`fill-${style}`} width={round(100 * share)} height="4" />
-    </svg>
-  );
+  return <Bar label={`${(100 * share).toFixed(1)} % ${label}`} width={100 * share} style={share >= 0.9 ? 3 : 1} />;
 }

@@ -1,4 +1,4 @@
-// What was thought of two sides, and whether one is better.
+// What was thought of two sides of a comparison, with links to their records, and whether one is better.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -6,29 +6,33 @@ import type { Comparison } from "../../management/compare.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
 import { counted, dash, number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
-import type { Html, Part } from "../html.ts";
+import type { Part } from "../html.ts";
+import { link } from "../page.ts";
+import type { Visit } from "../page.ts";
 import { Chip } from "./chips.tsx";
-import { differenceOf, points, signed } from "./difference.tsx";
-import { betterText, feedbackOn, figureOf, namesIn } from "./feedback-figures.tsx";
-import type { HrefOf, Rated, Rules } from "./feedback-figures.tsx";
-import { Table } from "./table.tsx";
+import { Section, Table } from "./elements.tsx";
+import { betterText, feedbackOn, figureOf, findRules, mostRated, namesIn } from "./feedback-figures.tsx";
+import { differenceOf, points, sideLabels, signed } from "./stats.tsx";
 
 const mostCompared = 10;
 
-type ComparedFeedbackProps = {
-  comparison: Comparison;
-  labels: readonly [a: string, b: string];
-  rules: Rules;
-  hrefsOf: readonly [a: HrefOf, b: HrefOf];
-};
-
-/** What was thought of two sides, beside each other, and the differences that have a direction. */
-export function ComparedFeedback({ comparison, labels, rules, hrefsOf }: ComparedFeedbackProps): Html {
+/**
+ * A section about the feedback on both sides, beside each other, with the differences that have a direction; nothing where there
+ * is none. `range` is the time of the records in a query.
+ */
+export async function comparedFeedback(
+  visit: Visit,
+  comparison: Comparison,
+  range: { last?: string | undefined; from?: string },
+): Promise<Part> {
   const { a, b, differences } = comparison;
+  if (a.feedback.length + b.feedback.length === 0) return undefined;
+  const rules = await findRules(visit, [a, b]), [one, other] = sideLabels(comparison);
   const names = namesIn([a, b]);
-  const cellOf = (side: Rated, hrefOf: HrefOf) => (name: string): Part => {
-    const stats = feedbackOn(side, name);
-    const records = stats?.records ?? 0;
+  const cellOf = (side: Comparison["a"]) => (name: string): Part => {
+    const { deployId, version } = side, stats = feedbackOn(side, name), records = stats?.records ?? 0;
+    const hrefOf = (feedback: string) =>
+      link(visit, ["records"], { deployment: deployId, version, ...range, feedback });
     return (
       <>
         {stats === undefined ? dash : figureOf(stats, hrefOf, rules.get(name))}
@@ -47,22 +51,20 @@ export function ComparedFeedback({ comparison, labels, rules, hrefsOf }: Compare
     ];
   };
   return (
-    <>
+    <Section title="Feedback">
       <Table
         caption="Feedback"
         rows={names.slice(0, mostCompared)}
         columns={[
           { label: "Name", isHead: true, cell: (name) => [name, betterText(rules.get(name))] },
-          { label: labels[0], isNumber: true, cell: cellOf(a, hrefsOf[0]) },
-          { label: labels[1], isNumber: true, cell: cellOf(b, hrefsOf[1]) },
+          { label: one, isNumber: true, cell: cellOf(a) },
+          { label: other, isNumber: true, cell: cellOf(b) },
           { label: "Difference (95 %)", isNumber: true, cell: differenceIn },
         ]}
         isCompared
       />
-      {names.length > mostCompared && (
-        <p class="hint">The {mostCompared} names with the most rated records are shown, of {number(names.length)}.</p>
-      )}
-    </>
+      {names.length > mostCompared && mostRated(mostCompared, names.length)}
+    </Section>
   );
 }
 

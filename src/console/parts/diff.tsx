@@ -3,10 +3,17 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import type { PromptId } from "../../common/ids.ts";
 import { diffWords } from "../../management/prompt-text.ts";
 import type { Piece } from "../../management/prompt-text.ts";
-import { h } from "../html.ts";
+import { diffVersions } from "../../management/renderings.ts";
+import { getPromptVersion } from "../../management/versions.ts";
+import type { PromptVersion } from "../../management/versions.ts";
+import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
+import { workspaceOf } from "../page.ts";
+import type { Visit } from "../page.ts";
+import { VariablesNotice } from "./content.tsx";
 
 const maxLines = 2_000;
 const maxCompared = 50_000; // characters in which words are compared
@@ -103,4 +110,26 @@ function lineView(sign: string, line: Part): Html {
   if (sign === "+") return <ins>{parts}</ins>;
   if (sign === "-") return <del>{parts}</del>;
   return <span class="same">{parts}</span>;
+}
+
+/** The difference as pages show it, and the later version. */
+export async function readDifference(
+  visit: Visit,
+  id: PromptId,
+  from: number,
+  to: number,
+): Promise<{ after: PromptVersion; difference: Html }> {
+  const { call } = visit, { id: workspaceId } = workspaceOf(visit);
+  const [before, after, { diff }] = await Promise.all([
+    call(getPromptVersion, { id, workspaceId, version: from }),
+    call(getPromptVersion, { id, workspaceId, version: to }),
+    call(diffVersions, { id, workspaceId, from, to }),
+  ]);
+  const difference = (
+    <>
+      <VariablesNotice before={before.variables} after={after.variables} />
+      <Diff text={diff} label={`Version ${from} to ${to}`} />
+    </>
+  );
+  return { after, difference };
 }

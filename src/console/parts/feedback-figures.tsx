@@ -1,17 +1,19 @@
-// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, and how many records were rated.
+// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, how many records were rated, and
+// charts.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { listFeedbackNames } from "../../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
 import type { FeedbackStats } from "../../schema/feedback.ts";
-import { counted, dash, excerpt, number, rounded, share } from "../format.tsx";
+import { counted, dash, excerpt, number, numberText, rounded, share, shareText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
+import type { Panel } from "./chart.tsx";
+import { Empty, Table } from "./elements.tsx";
+import { Field, Select } from "./form.tsx";
 
 /** How many records there are, and what was thought of those that were rated. */
 export type Rated = { records: number; feedback: readonly FeedbackStats[] };
@@ -116,28 +118,35 @@ type FeedbackListProps = {
 export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: FeedbackListProps): Html {
   const names = namesIn([all]);
   const statsOf = (name: string) => feedbackOn(all, name)!;
-  const columns: Column<string>[] = [
-    {
-      label: "Name",
-      isHead: true,
-      cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
-    },
-    { label: "Figure (95 % interval)", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
-    { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
-  ];
-  if (before !== undefined) {
-    const cell = (name: string) => shortOf(feedbackOn(before, name), before.records);
-    columns.push({ label: "Before", isNumber: true, cell });
-  }
   return (
     <>
-      <Table caption="Feedback" rows={names.slice(0, most)} columns={columns} />
-      {names.length > most && (
-        <p class="hint">The {most} names with the most rated records are shown, of {number(names.length)}.</p>
-      )}
+      <Table
+        caption="Feedback"
+        rows={names.slice(0, most)}
+        columns={[
+          {
+            label: "Name",
+            isHead: true,
+            cell: (name) => [linked(name, nameHref?.(name)), betterText(rules.get(name))],
+          },
+          { label: "Figure (95 % interval)", cell: (name) => figureOf(statsOf(name), hrefOf, rules.get(name)) },
+          { label: "Rated", isNumber: true, cell: (name) => ratedOf(statsOf(name), all.records) },
+          before !== undefined && {
+            label: "Before",
+            isNumber: true,
+            cell: (name) => shortOf(feedbackOn(before, name), before.records),
+          },
+        ]}
+      />
+      {names.length > most && mostRated(most, names.length)}
     </>
   );
 }
+
+/** Says that a list has some of the names alone. */
+export const mostRated = (most: number, all: number): Html => (
+  <p class="hint">The {most} names with the most rated records are shown, of {number(all)}.</p>
+);
 
 /** A figure and how many records were rated, without its interval. */
 function shortOf(stats: FeedbackStats | undefined, all: number): Part {
@@ -164,5 +173,97 @@ export function feedbackLine(rated: Rated): Part {
       shortOf(feedbackOn(rated, name), rated.records),
     ]),
     others > 0 && `, ${others} more`,
+  ];
+}
+
+const mostOptions = 30;
+
+type NameFieldProps = { names: readonly string[]; value: string | undefined };
+
+/** A field to choose a name, which is entered if there are many. */
+export function NameField({ names, value }: NameFieldProps): Html {
+  const field = { label: "Name", name: "name", value };
+  if (names.length > mostOptions) return <Field {...field} />;
+  return <Select {...field} options={names.map((name) => [name, name])} />;
+}
+
+export const noFeedback: Html = (
+  <Empty title="No feedback">
+    Applications send it with <code>call.feedback</code>, and people give it on the page of a record.
+  </Empty>
+);
+
+const maxTitle = 24, maxWord = 10; // characters
+const mostLabels = 2; // which a chart tells apart
+
+const cut = (text: string, max = maxTitle): string =>
+  [...text].length > max ? `${[...text].slice(0, max - 1).join("")}…` : text;
+
+type Value = { value: number | null; low?: number | null | undefined; high?: number | null | undefined };
+
+/** What a line of the chart shows. */
+type Measure = { name: string; read(stats: FeedbackStats): Value };
+
+/** The mean of numbers, the share of true, or the shares of the most frequent labels. */
+function measuresOf({ kind, labels }: FeedbackStats): Measure[] {
+  if (kind !== "label") {
+    const name = kind === "boolean" ? "True" : "Mean";
+    return [{ name, read: ({ mean, share, low, high }) => ({ value: mean ?? share, low, high }) }];
+  }
+  return labels.slice(0, mostLabels).map(({ label }) => ({
+    name: cut(label),
+    read({ labels, otherLabels }) {
+      const found = labels.find((each) => each.label === label);
+      // Of labels that are not among the most frequent ones nothing is known.
+      return found === undefined ? { value: otherLabels > 0 ? null : 0 } : { ...found, value: found.share };
+    },
+  }));
+}
+
+const rangeOf = ({ low, high }: Value): readonly [number, number] | null =>
+  typeof low === "number" && typeof high === "number" ? [low, high] : null;
+
+/** Panels of a chart over parts of the time, for a name that some of the records have feedback under. */
+export function feedbackPanels(points: readonly (Rated | undefined)[], all: Rated, name: string): Panel[] {
+  const total = feedbackOn(all, name)!, measures = measuresOf(total), isNumber = total.kind === "number";
+  const stats = points.map((point) => point && feedbackOn(point, name));
+  const ratedAt = (index: number) => stats[index]?.records ?? 0;
+  const ratedText = (rated: number, { records }: Rated) => `${numberText(rated)} of ${numberText(records)} rated`;
+  const toText = isNumber ? (value: number) => numberText(Number(value.toPrecision(4))) : shareText;
+  const say = (each: FeedbackStats) =>
+    measures.map(({ name, read }) => {
+      const found = read(each), range = rangeOf(found)?.map(toText);
+      return `${cut(name, maxWord)} ${found.value === null ? "–" : toText(found.value)}${
+        range ? ` (${range.join(" to ")})` : ""
+      }`;
+    }).join(", ");
+  return [
+    {
+      title: "Records",
+      unit: "records",
+      kind: "bars",
+      series: [
+        { name: "Rated", values: points.map((point, index) => point ? ratedAt(index) : null) },
+        { name: "Not rated", values: points.map((point, index) => point ? point.records - ratedAt(index) : null) },
+      ],
+      total: ratedText(total.records, all),
+      readouts: points.map((point, index) => point ? ratedText(ratedAt(index), point) : ""),
+    },
+    {
+      title: cut(name),
+      unit: isNumber ? "mean" : "share",
+      kind: "lines",
+      format: isNumber ? undefined : (value) => `${Math.round(100 * value)} %`,
+      series: measures.map(({ name, read }) => {
+        const values = stats.map((each) => each && read(each));
+        return {
+          name,
+          values: values.map((each) => each?.value ?? null),
+          ranges: values.map((each) => each ? rangeOf(each) : null),
+        };
+      }),
+      total: say(total),
+      readouts: points.map((point, index) => point === undefined ? "" : stats[index] ? say(stats[index]) : "not rated"),
+    },
   ];
 }

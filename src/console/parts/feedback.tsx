@@ -5,7 +5,7 @@
 /** @jsxFrag Fragment */
 import { addFeedback } from "../../management/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackValue } from "../../schema/feedback.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import { feedbackNotices, keptQuery, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, counted, dash, excerpt } from "../format.tsx";
@@ -16,10 +16,8 @@ import type { Visit } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { FeedbackForms, namesOfForms } from "./feedback-forms.tsx";
 import { Guarded, HiddenField } from "./form.tsx";
-import { Section } from "./heading.tsx";
-import { doneNotice } from "./notice.tsx";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
+import { doneNotice, Section, Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 
 const mostPieces = 12, mostEarlier = 6; // rows
 const mostOfComments = 2_500; // characters of HTML in all rows of a table
@@ -49,9 +47,7 @@ export function FeedbackSection(
             <Pieces
               caption="Feedback"
               {...{ visit, whole, pieces: ordered, most: mostPieces }}
-              columns={findLack(visit, addFeedback) === undefined
-                ? [{ label: "Yours", isAction: true, cell: own }]
-                : []}
+              column={findLack(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: own }}
             />
           )
           : <p class="hint">Nobody has said anything about this record yet.</p>}
@@ -64,7 +60,7 @@ export function FeedbackSection(
             <Pieces
               caption="Earlier feedback"
               {...{ visit, whole, pieces: [...earlier].reverse(), most: mostEarlier }}
-              columns={[{ label: "Until", isEvident: true, cell: ({ endedAt }) => ago(endedAt, visit.now) }]}
+              column={{ label: "Until", isEvident: true, cell: ({ endedAt }) => ago(endedAt, visit.now) }}
             />
           </details>
         )}
@@ -79,13 +75,13 @@ type PiecesProps<T> = {
   caption: string;
   pieces: readonly T[];
   most: number;
-  columns: readonly Column<T>[];
+  column: Column<T> | false;
   whole: Part;
 };
 
 /** Some pieces of feedback as a table. They share the room for comments. */
 function Pieces<T extends Feedback | EarlierFeedback>(
-  { visit, caption, pieces, most, columns, whole }: PiecesProps<T>,
+  { visit, caption, pieces, most, column, whole }: PiecesProps<T>,
 ): Html {
   const rows = pieces.slice(0, most), commented = rows.filter(({ comment }) => comment !== "");
   const room = Math.floor(mostOfComments / commented.length);
@@ -102,7 +98,7 @@ function Pieces<T extends Feedback | EarlierFeedback>(
           { label: "Source", cell: ({ source }) => source },
           { label: "Comment", isMain: true, cell: ({ comment }) => commentOf(comment, room) },
           { label: "Given", isEvident: true, cell: ({ givenAt }) => ago(givenAt, visit.now) },
-          ...columns,
+          column,
         ]}
       />
       {rows.length < pieces.length && (

@@ -32,17 +32,15 @@ type FieldProps = {
   shortcut?: string | undefined;
 };
 
-const hintId = (id: string) => `hint-${id}`;
-const faultId = (id: string) => `fault-${id}`;
-const warningId = (id: string) => `warning-${id}`;
-const describedBy = (
-  { name, id = name, hint, fault, warning }: Pick<FieldProps, "name" | "id" | "hint" | "fault" | "warning">,
-) =>
-  [
-    hint !== undefined && hintId(id),
-    fault !== undefined && faultId(id),
-    warning !== undefined && warningId(id),
-  ].filter((id) => id).join(" ") || undefined;
+/** What is said of a field beside its label, each with an id of its own. */
+const notes = ["hint", "fault", "warning"] as const;
+
+const ariaOf = ({ name, id = name, shortcut, ...given }: FieldProps) => ({
+  "aria-invalid": given.fault ? "true" : undefined,
+  "aria-describedby": notes.filter((note) => given[note] !== undefined).map((note) => `${note}-${id}`).join(" ") ||
+    undefined,
+  "aria-keyshortcuts": shortcut,
+});
 
 /** The frame of a field: its label above, what is wrong with it and its hint below. */
 const Labelled = (
@@ -51,9 +49,9 @@ const Labelled = (
   <div class={isLong ? "field long" : "field"}>
     <label for={id} class={isLabelHidden && "hide"}>{label}</label>
     {children}
-    {fault !== undefined && <p class="fault" id={faultId(id)} aria-live="polite">{fault}</p>}
-    {warning !== undefined && <p class="warned" id={warningId(id)} aria-live="polite">{warning}</p>}
-    {hint !== undefined && <p class="hint" id={hintId(id)}>{hint}</p>}
+    {fault !== undefined && <p class="fault" id={`fault-${id}`} aria-live="polite">{fault}</p>}
+    {warning !== undefined && <p class="warned" id={`warning-${id}`} aria-live="polite">{warning}</p>}
+    {hint !== undefined && <p class="hint" id={`hint-${id}`}>{hint}</p>}
   </div>
 );
 
@@ -72,15 +70,18 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
         min={type === "number" && "0"}
         step={type === "number" && "1"}
         autocomplete={type === "password" ? "current-password" : "off"}
-        aria-invalid={given.fault ? "true" : undefined}
-        aria-describedby={describedBy(given)}
-        aria-keyshortcuts={given.shortcut}
+        {...ariaOf(given)}
         list={suggestions && `${id}-list`}
       />
       {suggestions && <datalist id={`${id}-list`}>{suggestions}</datalist>}
     </Labelled>
   );
 }
+
+/** A field with what was entered into it, or else with what is stored. */
+export const given = ({ form }: Pick<Visit, "form">, name: string, label: string, stored?: FieldProps["value"]) => ({
+  ...{ name, label, value: form.get(name) ?? stored },
+});
 
 type AreaProps = FieldProps & {
   rows?: number;
@@ -101,8 +102,7 @@ export function Area({ rows = 3, isCode = false, isProse = !isCode, ...given }: 
         class={isCode && "code"}
         spellcheck={String(isProse)}
         placeholder={given.placeholder}
-        aria-invalid={given.fault ? "true" : undefined}
-        aria-describedby={describedBy(given)}
+        {...ariaOf(given)}
       >
         {"\n"}
         {exact(String(value ?? ""))}
@@ -121,9 +121,7 @@ export function Select({ options, ...given }: FieldProps & { options: Options })
       <select
         id={id}
         name={name}
-        aria-invalid={given.fault ? "true" : undefined}
-        aria-describedby={describedBy(given)}
-        aria-keyshortcuts={given.shortcut}
+        {...ariaOf(given)}
       >
         {optionsOf(options, value)}
       </select>
@@ -202,6 +200,19 @@ export const Form = ({ submit, kind = "primary", action = "", children }: FormPr
       <button class={kind}>{submit}</button>
     </p>
   </form>
+);
+
+/** Deletes what the page shows. */
+export const deleteForm = (visit: Visit, operation: GuardedProps["operation"], noun: string, effect: string): Html => (
+  <details>
+    <summary>Delete</summary>
+    <Guarded visit={visit} operation={operation}>
+      <Form submit={`Delete this ${noun}`} kind="danger">
+        <p>{effect}</p>
+        <HiddenField name="do" value="delete" />
+      </Form>
+    </Guarded>
+  </details>
 );
 
 type FiltersProps = {

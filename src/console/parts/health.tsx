@@ -6,17 +6,17 @@ import { newcombe } from "../../ledger/intervals.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import type { WorkspaceStats } from "../../management/stats.ts";
 import type { Diagnosis, Figures } from "../../schema/ledger.ts";
-import { lastMessage } from "../conversation.ts";
+import { lastText, valuesOf } from "../conversation.ts";
 import { ago, dash, duration, excerpt, number, numberText, share, usd } from "../format.tsx";
 import { breakable, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
-import { textOf, valuesOf } from "../record-values.ts";
 import { Spark } from "./chart.tsx";
 import { Chip, stateOf, statusChip } from "./chips.tsx";
 import { rolloutChip } from "./rollout.tsx";
-import { Table } from "./table.tsx";
+import { Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 
 const day = 86_400_000; // ms
 const days = 7;
@@ -46,6 +46,7 @@ export function healthTable(visit: Visit, stats: WorkspaceStats, deployments: re
   const rows = ordered.slice(0, mostShown);
   if (live.length > 1) rows.unshift({ series: stats.series, split: stats.split });
   const query = (row: Row, filter = {}) => ({ deployment: row.deployment?.id, last: `${days}d`, ...filter });
+  const failed = { failures: "yes" };
   const records = (row: Row, filter = {}) => link(visit, ["records"], query(row, filter));
   return (
     <div class="health">
@@ -55,30 +56,15 @@ export function healthTable(visit: Visit, stats: WorkspaceStats, deployments: re
         columns={[
           { label: "Deployment", isHead: true, cell: (row) => nameOf(visit, row) },
           { label: "By day", cell: (row) => sparkOf(visit, row) },
-          {
-            label: "Records",
-            isNumber: true,
-            cell: (row) =>
-              compared(
-                row,
-                ({ records: count }) => count,
-                (count) => <a href={records(row)}>{number(count)}</a>,
-                number,
-              ),
-          },
-          {
-            label: "Failed",
-            isNumber: true,
-            cell: (row) =>
-              compared(
-                row,
-                failureShare,
-                (part) => <a href={records(row, { failures: "yes" })}>{share(part)}</a>,
-                share,
-              ),
-          },
-          { label: "p95", isNumber: true, cell: (row) => compared(row, ({ latency }) => latency.p95, duration) },
-          { label: "Cost", isNumber: true, cell: (row) => compared(row, costOf, usd) },
+          figure(
+            "Records",
+            ({ records }) => records,
+            (count, row) => <a href={records(row)}>{number(count)}</a>,
+            (count) => number(count),
+          ),
+          figure("Failed", failureShare, (part, row) => <a href={records(row, failed)}>{share(part)}</a>, share),
+          figure("p95", ({ latency }) => latency.p95, duration),
+          figure("Cost", costOf, usd),
         ]}
       />
       {live.length > mostShown && (
@@ -140,22 +126,26 @@ function sparkOf(visit: Visit, { deployment, series }: Row): Part {
   return deployment === undefined ? spark : <a href={link(visit, ["deployments", deployment.id, "stats"])}>{spark}</a>;
 }
 
-/** A value, and below it the one of the span before. */
-function compared<T>(
-  { split }: Row,
+/** A column with a value, and below it the one of the span before. */
+const figure = <T,>(
+  label: string,
   read: (figures: Figures) => T | null,
-  show: (value: T) => Part,
-  showBefore: (value: T) => Part = show,
-): Part {
-  if (split === null) return dash;
-  const before = read(split.before), after = read(split.after);
-  return (
-    <>
-      {after === null ? dash : show(after)}
-      {before !== null && <p class="hint">was {showBefore(before)}</p>}
-    </>
-  );
-}
+  show: (value: T, row: Row) => Part,
+  showBefore: (value: T, row: Row) => Part = show,
+): Column<Row> => ({
+  label,
+  isNumber: true,
+  cell(row) {
+    if (row.split === null) return dash;
+    const before = read(row.split.before), after = read(row.split.after);
+    return (
+      <>
+        {after === null ? dash : show(after, row)}
+        {before !== null && <p class="hint">was {showBefore(before, row)}</p>}
+      </>
+    );
+  },
+});
 
 /** When the newest failures begin, as the series tells: a search from there finds them soon. Undefined without any. */
 export function newestFailuresFrom({ series }: WorkspaceStats, now: number, count: number): number | undefined {
@@ -193,9 +183,9 @@ export const failuresTable = (
         label: "Output",
         isMain: true,
         cell: (record) => {
-          const output = textOf(record, "output"), input = textOf(record, "input");
-          if (output) return excerpt(lastMessage(output) ?? output, mostOfText);
-          return input ? <span class="none">Input: {excerpt(lastMessage(input) ?? input, mostOfText)}</span> : dash;
+          const output = lastText(record, "output"), input = lastText(record, "input");
+          if (output) return excerpt(output, mostOfText);
+          return input ? <span class="none">Input: {excerpt(input, mostOfText)}</span> : dash;
         },
       },
     ]}

@@ -5,23 +5,20 @@
 /** @jsxFrag Fragment */
 import { describeBuild } from "../../common/build.ts";
 import type { ErrorKind } from "../../common/errors.ts";
-import { assetPath } from "../asset-paths.ts";
+import { assetPath } from "../addresses.ts";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
-import { link, navigation, sectionAddress } from "../page.ts";
-import type { Section, View, Visit } from "../page.ts";
-import { Notice } from "./notice.tsx";
+import { link, navigation, sectionAddress, sectionOf, sectionTitles } from "../page.ts";
+import type { Page, Resource, Section, View, Visit } from "../page.ts";
+import { doneNotice, Heading, Notice } from "./elements.tsx";
 
 /** A view in the frame of every page. `kind` is the reason of a refusal that it shows. */
 export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };
 
 /** Puts a view into the frame. */
-export function layout(
-  visit: Visit,
-  { title, body, kind, isWide, refusedField }: View,
-  section: Section | undefined,
-): FramedView {
-  const { workspace, refusal } = visit;
+export function layout(visit: Visit, view: View, page: Page | Resource): FramedView {
+  const { title, heading, lede, actions, done, body, kind, isWide, refusedField } = view;
+  const { workspace, refusal } = visit, section = sectionOf(page);
   const content = (
     <>
       {sideOf(visit, section)}
@@ -31,6 +28,8 @@ export function layout(
             {refusedField === undefined ? refusal.message : <a href={`#${refusedField}`}>{refusal.message}</a>}.
           </Notice>
         )}
+        {done && doneNotice(visit, done)}
+        {heading !== undefined && <Heading {...{ title: heading, lede, actions, trail: trailOf(visit, view, page) }} />}
         {body}
       </main>
       {workspace && paletteOf(visit)}
@@ -38,6 +37,16 @@ export function layout(
   );
   const fullTitle = [title, workspace?.name].filter((part) => part !== undefined).join(" · ");
   return { title: fullTitle, content, kind: refusal?.kind ?? kind };
+}
+
+/** The way to a page: its section, and the page above it. */
+function trailOf(visit: Visit, { parent, sectionQuery }: View, page: Page | Resource) {
+  const section = sectionOf(page);
+  if (section === undefined || ["/:workspaceId", `/:workspaceId/${section}`].includes(page.path)) return [];
+  return [
+    { label: sectionTitles.get(section)!, href: link(visit, [section], sectionQuery) },
+    ...parent ? [parent] : [],
+  ];
 }
 
 /** A page without navigation, for people who are not signed in. */

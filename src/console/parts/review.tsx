@@ -15,6 +15,7 @@ import { workspaceOf } from "../page.ts";
 import type { Visit } from "../page.ts";
 import { findDeployment, momentText } from "../pages/inputs.tsx";
 import { labels } from "../pages/record-filter.tsx";
+import { Bar } from "./chart.tsx";
 import { Chip } from "./chips.tsx";
 
 /** The review in the path, which must be of the workspace in the path. */
@@ -41,10 +42,7 @@ export function ProgressBar({ review }: { review: Review }): Html {
   const { part, whole } = finishedOf(review);
   return (
     <>
-      <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="fill-rest" width="100" height="4" />
-        <rect class="fill-1" width={whole === 0 ? 100 : 100 * part / whole} height="4" />
-      </svg>
+      <Bar width={whole === 0 ? 100 : 100 * part / whole} />
       <p class="hint">{progressText(review)}</p>
     </>
   );

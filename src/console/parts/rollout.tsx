@@ -13,8 +13,7 @@ import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { Visit } from "../page.ts";
 import type { Panel } from "./chart.tsx";
-import { Notice } from "./notice.tsx";
-import { Table } from "./table.tsx";
+import { Notice, Table } from "./elements.tsx";
 
 /** What is rolled out to how many: `v8 to 10 %`. */
 export const shareText = ({ version, percent }: Pick<Rollout, "version" | "percent">): string =>

@@ -20,11 +20,9 @@ import {
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import type { Panel } from "./chart.tsx";
-import { differenceOf, points, signed } from "./difference.tsx";
+import { Notice, Table } from "./elements.tsx";
+import type { Column } from "./elements.tsx";
 import { feedbackLine } from "./feedback-figures.tsx";
-import { Notice } from "./notice.tsx";
-import { Table } from "./table.tsx";
-import type { Column } from "./table.tsx";
 
 /** The statistics of one column, and its label. */
 type Labelled = { label: string; stats: RecordStats };
@@ -66,18 +64,19 @@ const rows: Row[] = [
 
 /** A row for each figure, a column for each of the statistics. */
 export function statsTable(columns: readonly Labelled[], differences?: Differences): Html {
-  const shown: Column<Row>[] = [
-    { label: "Figure", isHead: true, cell: ({ label }) => label },
-    ...columns.map(({ label, stats }) => ({ label, isNumber: true as const, cell: ({ cell }: Row) => cell(stats) })),
-  ];
-  if (differences !== undefined) {
-    shown.push({
-      label: "Difference (95 %)",
-      isNumber: true,
-      cell: ({ difference }) => difference?.(differences) ?? "",
-    });
-  }
-  return <Table caption="Statistics" rows={rows} columns={shown} isCompared />;
+  return (
+    <Table
+      caption="Statistics"
+      rows={rows}
+      columns={[
+        { label: "Figure", isHead: true, cell: ({ label }) => label },
+        ...columns.map(({ label, stats }): Column<Row> => ({ label, isNumber: true, cell: ({ cell }) => cell(stats) })),
+        differences !== undefined &&
+        { label: "Difference (95 %)", isNumber: true, cell: ({ difference }) => difference?.(differences) ?? "" },
+      ]}
+      isCompared
+    />
+  );
 }
 
 /** Names the sides of a comparison. */
@@ -147,7 +146,6 @@ type Counts = Omit<Figures, "failures"> & { failures: number | null };
 /** The panels of a chart over parts of the time. Those for which no record has a value are left out. */
 export function panelsOf(points: readonly (Figures | undefined)[], all: RecordStats): Panel[] {
   const total = { ...all, failures: all.failures?.records ?? null };
-  const has = { latency: all.latency.records > 0, cost: all.cost.records > 0, tokens: all.tokens.records > 0 };
   const valuesOf = (read: (point: Figures) => number | null) =>
     points.map((point) => point === undefined ? null : read(point));
   const panel = (say: (counts: Counts) => string, rest: Omit<Panel, "total" | "readouts">): Panel => ({
@@ -165,42 +163,36 @@ export function panelsOf(points: readonly (Figures | undefined)[], all: RecordSt
         { name: "Failed", values: valuesOf(({ failures }) => failures), isBad: true },
       ],
     }),
-    ...has.latency
-      ? [panel(latencyText, {
-        title: "Latency",
-        unit: "ms",
-        kind: "lines",
-        format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
-        series: [
-          { name: "95th percentile", values: valuesOf(({ latency }) => latency.p95) },
-          { name: "Median", values: valuesOf(({ latency }) => latency.p50) },
-        ],
-      })]
-      : [],
-    ...has.cost
-      ? [panel(costText, {
-        title: "Cost",
-        unit: "USD",
-        kind: "bars",
-        format: dollarText,
-        series: [{
-          name: "Cost",
-          values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
-        }],
-      })]
-      : [],
-    ...has.tokens
-      ? [panel(tokensText, {
-        title: "Tokens",
-        unit: "tokens",
-        kind: "bars",
-        series: [
-          { name: "Input", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
-          { name: "Output", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
-        ],
-      })]
-      : [],
-  ];
+    all.latency.records > 0 && panel(latencyText, {
+      title: "Latency",
+      unit: "ms",
+      kind: "lines",
+      format: (value) => value >= 1_000 ? `${value / 1_000} s` : `${value} ms`,
+      series: [
+        { name: "95th percentile", values: valuesOf(({ latency }) => latency.p95) },
+        { name: "Median", values: valuesOf(({ latency }) => latency.p50) },
+      ],
+    }),
+    all.cost.records > 0 && panel(costText, {
+      title: "Cost",
+      unit: "USD",
+      kind: "bars",
+      format: dollarText,
+      series: [{
+        name: "Cost",
+        values: valuesOf(({ cost, records }) => cost.unpriced === records ? null : Number(cost.total)),
+      }],
+    }),
+    all.tokens.records > 0 && panel(tokensText, {
+      title: "Tokens",
+      unit: "tokens",
+      kind: "bars",
+      series: [
+        { name: "Input", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.prompt) },
+        { name: "Output", values: valuesOf(({ tokens }) => tokens.records === 0 ? null : tokens.completion) },
+      ],
+    }),
+  ].filter((panel) => panel !== false);
 }
 
 const recordsText = ({ records, failures }: Counts): string =>
@@ -218,3 +210,27 @@ const costText = ({ cost: { total, unpriced }, records }: Counts): string =>
 
 const tokensText = ({ tokens: { records, prompt, completion } }: Counts): string =>
   records === 0 ? "no tokens" : `${numberText(prompt)} input, ${numberText(completion)} output`;
+
+export const signed = (value: number): string =>
+  value < 0 ? `−${Math.abs(value).toLocaleString("en")}` : `+${value.toLocaleString("en")}`;
+export const points = (value: number): string => `${signed(Number((100 * value).toFixed(1)))} points`;
+
+export type Difference = { difference: number; low: number | null; high: number | null };
+
+/** A difference with its interval. Without one there are too few records to tell it from chance. */
+export function differenceOf(found: Difference | null, format: (value: number) => string): Part {
+  if (found === null) return dash;
+  const { difference, low, high } = found;
+  return (
+    <>
+      <data value={difference}>{format(difference)}</data>
+      <p class="hint">
+        {low === null || high === null ? "too few records" : (
+          <>
+            <span>{format(low)}</span> to <span>{format(high)}</span>
+          </>
+        )}
+      </p>
+    </>
+  );
+}

@@ -3,6 +3,7 @@ import { Refusal } from "../../common/errors.ts";
 import { groupBy } from "../../common/group-by.ts";
 import { jsonText, readMembers, stringify } from "../../common/json-text.ts";
 import { readPromptFile } from "../../management/prompt-file.ts";
+import { textsIn } from "../content.ts";
 import { formatOf, nameOfFile } from "../formats.ts";
 import { placeOf } from "../faults.ts";
 import { readDotprompt, readPrompty, readPromptYaml } from "../other-formats.ts";
@@ -84,12 +85,6 @@ function faultOf({ title, description, messages, llmConfig }: ImportedVersion): 
     if (!(error instanceof Refusal)) throw error;
     return `cannot be held: ${error.message}`;
   }
-}
-
-/** All texts in a JSON value. */
-function textsIn(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 function withoutSecretNotes({ name, versions }: ImportedPrompt, complain: ImportOptions["complain"]): ImportedPrompt {

@@ -1,20 +1,8 @@
 // Langfuse: the pages or the single answers of its API for prompts.
 import { isObject } from "../../schema/struct.ts";
-import {
-  leaveOut,
-  listIn,
-  numberIn,
-  objectIn,
-  placeIn,
-  readObjects,
-  textIn,
-  toConfig,
-  toLabel,
-  toMessages,
-} from "./reader.ts";
-import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
-import type { ReadVersion } from "./versions.ts";
+import { byTitle, leaveOut, listIn, numberIn, objectIn, placeIn } from "./reader.ts";
+import { readObjects, textIn, toLabel, toVersion } from "./reader.ts";
+import type { Importer, ReadVersion } from "./reader.ts";
 
 /** A reference to another prompt, which Langfuse would put in its place. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;
@@ -36,11 +24,9 @@ export const readLangfuse: Importer = (files, options) =>
         options.complain(place, `${found} refers to another prompt`);
         return [{ title, version: undefined }];
       }
-      const messages = toMessages(given, "mustache", place, options);
       const labels = listIn(value, "labels").map(String).filter((label) => label !== "latest").map(toLabel);
-      const llmConfig = toConfig(objectIn(value, "config"), place, options.complain);
-      const version = messages && { number, messages, llmConfig, note: textIn(value, "commitMessage"), labels };
-      return [{ title, order: Number(number), version }];
+      const known = { title, number, place, messages: given, note: textIn(value, "commitMessage"), labels };
+      return [toVersion({ ...known, language: "mustache", config: objectIn(value, "config") }, options)];
     }),
   );
 

@@ -1,8 +1,7 @@
 // LangSmith: commits of prompts. A manifest is a serialisation of LangChain's objects. It is read as data, and never run.
 import { isObject } from "../../schema/struct.ts";
-import { leaveOut, objectIn, objectsIn, readObjects, textIn, toConfig, toMessages } from "./reader.ts";
+import { byTitle, leaveOut, objectIn, objectsIn, readObjects, textIn, toConfig, toMessages } from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 import type { Language } from "../template-logic.ts";
 
 export const readLangSmith: Importer = (files, options) =>

@@ -1,8 +1,7 @@
 // MLflow: versions of prompts from its registry, as JSON.
 import { isObject } from "../../schema/struct.ts";
-import { leaveOut, numberIn, objectIn, placeIn, readObjects, textIn, toConfig, toLabel, toMessages } from "./reader.ts";
+import { byTitle, leaveOut, numberIn, objectIn, placeIn, readObjects, textIn, toLabel, toVersion } from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 
 export const readMlflow: Importer = (files, options) =>
   byTitle(
@@ -13,13 +12,10 @@ export const readMlflow: Importer = (files, options) =>
       leaveOut(value, ["tags"], place, options.complain);
       const given = Array.isArray(template) ? template : [{ role: "user", content: template }];
       const language = /\{%/.test(JSON.stringify(given)) ? "jinja" : "mustache";
-      const messages = toMessages(given, language, place, options);
       const { provider, model_name: model, ...settings } = objectIn(value, "model_config");
       const config = { provider, model, ...settings, response_format: value.response_format };
-      const llmConfig = toConfig(config, place, options.complain);
-      const labels = aliasesIn(value.aliases, number).map(toLabel);
-      const version = messages && { number, messages, llmConfig, note: textIn(value, "commit_message"), labels };
-      return { title, order: Number(number), version };
+      const labels = aliasesIn(value.aliases, number).map(toLabel), note = textIn(value, "commit_message");
+      return toVersion({ title, number, place, messages: given, language, config, note, labels }, options);
     }),
   );
 

@@ -1,5 +1,6 @@
 // OpenAI: files of prompts with their versions, as its guide for leaving prompt objects describes them.
 import {
+  byTitle,
   joinTexts,
   numberIn,
   objectIn,
@@ -7,11 +8,9 @@ import {
   placeIn,
   readObjects,
   textIn,
-  toConfig,
-  toMessages,
+  toVersion,
 } from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 
 export const readOpenAi: Importer = (files, options) =>
   byTitle(
@@ -21,14 +20,13 @@ export const readOpenAi: Importer = (files, options) =>
       if (versions.length === 0) options.complain(title, "has no versions");
       return versions.map((version) => {
         const number = numberIn(version, "version"), place = placeIn(title, number);
-        const given = objectsIn(version, "messages").map(({ role, content }) => ({
+        const messages = objectsIn(version, "messages").map(({ role, content }) => ({
           role,
           content: joinTexts(content),
         }));
-        const messages = toMessages(given, "mustache", place, options);
-        const llmConfig = toConfig(objectIn(version, "config"), place, options.complain);
+        const config = objectIn(version, "config");
         const labels = number !== "" && number === live ? ["production"] : [];
-        return { title, order: Number(number), version: messages && { number, messages, llmConfig, note, labels } };
+        return toVersion({ title, number, place, messages, language: "mustache", config, note, labels }, options);
       });
     }),
   );

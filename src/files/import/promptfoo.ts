@@ -47,39 +47,33 @@ async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): 
 async function entryOf(given: unknown, nth: number, folder: string, options: ImportOptions): Promise<Entry[]> {
   const { raw, id, label }: Json = isObject(given) ? given : { raw: given };
   const source = raw ?? id, name = typeof label === "string" ? label : undefined;
-  if (typeof source !== "string") {
-    options.complain(`Prompt ${nth + 1}`, "is no text and no file");
-    return [];
-  }
+  if (typeof source !== "string") return leaveOut(`Prompt ${nth + 1}`, "is no text and no file", options);
   const file = /^(?:file:\/\/)?([^\n]+\.(?:txt|md|j2|json|ya?ml|csv|js|mjs|cjs|ts|py|sh|rb))(?::\w+)?$/.exec(source)
     ?.[1];
   if (file === undefined && /^(?:exec:|python:|\w+:\/\/)/.test(source)) {
-    options.complain(source, "is code or an address: write what it gives into a file");
-    return [];
+    return leaveOut(source, "is code or an address: write what it gives into a file", options);
   }
   if (file === undefined) return [{ label: name ?? `prompt-${nth + 1}`, text: source }];
   return await readFile(file, name, folder, options);
+}
+
+function leaveOut(place: string, why: string, { complain }: ImportOptions): [] {
+  complain(place, why);
+  return [];
 }
 
 async function readFile(
   file: string,
   label: string | undefined,
   folder: string,
-  { complain, read }: ImportOptions,
+  options: ImportOptions,
 ): Promise<Entry[]> {
   if (!/\.(txt|md|j2|json)$/.test(file)) {
-    complain(file, "is code or a table: write what it gives into a text file");
-    return [];
+    return leaveOut(file, "is code or a table: write what it gives into a text file", options);
   }
-  if (file.includes("*")) {
-    complain(file, "is a pattern: name each file");
-    return [];
-  }
-  const text = await read(folder + file);
-  if (text === undefined) {
-    complain(file, "cannot be read");
-    return [];
-  }
+  if (file.includes("*")) return leaveOut(file, "is a pattern: name each file", options);
+  const text = await options.read(folder + file);
+  if (text === undefined) return leaveOut(file, "cannot be read", options);
   const base = label ?? file.replace(/^.*\/|\.\w+$/g, "");
   // A line of dashes parts the prompts of a text file.
   const texts = file.endsWith(".json") ? [text] : text.split(/^---[ \t]*$/m).filter((part) => part.trim() !== "");

@@ -1,9 +1,8 @@
 // PromptLayer: templates as its API gives them.
 import { isObject } from "../../schema/struct.ts";
-import { joinTexts, leaveOut, listIn, numberIn, objectIn, objectsIn } from "./reader.ts";
-import { placeIn, readObjects, textIn, toConfig, toLabel, toMessages } from "./reader.ts";
+import { byTitle, joinTexts, leaveOut, listIn, numberIn, objectIn, objectsIn } from "./reader.ts";
+import { placeIn, readObjects, textIn, toLabel, toVersion } from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
-import { byTitle } from "./versions.ts";
 import type { Language } from "../template-logic.ts";
 
 const snippet = /@@@[^@\n]+@@@/;
@@ -23,14 +22,13 @@ export const readPromptLayer: Importer = (files, options) =>
       }
       const format = textIn(given[0] ?? {}, "template_format") || textIn(template, "template_format");
       const language: Language = format === "jinja2" ? "jinja" : "f-string";
-      const messages = toMessages(all, language, place, options);
       const model = objectIn(objectIn(value, "metadata"), "model");
       const config = { provider: model.provider, model: model.name, ...objectIn(model, "parameters") };
-      const llmConfig = toConfig(config, place, options.complain), note = textIn(value, "commit_message");
+      const note = textIn(value, "commit_message");
       const labels = listIn(value, "release_labels").map((label) =>
         toLabel(String(isObject(label) ? label.name : label))
       );
-      return { title, order: Number(number), version: messages && { number, messages, llmConfig, note, labels } };
+      return toVersion({ title, number, place, messages: all, language, config, note, labels }, options);
     }),
   );
 

@@ -1,9 +1,10 @@
-// Reads exports of others as JSON, with the few rules that all importers share.
+// Reads exports of others as JSON, with the few rules that all importers share, and puts their versions together to prompts.
+import { groupBy } from "../../common/group-by.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
-import { isObject } from "../../schema/struct.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
+import { isObject } from "../../schema/struct.ts";
 import { findSecrets } from "../secrets.ts";
 import { checkLogic, fromFormatString } from "../template-logic.ts";
 import type { Language } from "../template-logic.ts";
@@ -181,4 +182,45 @@ export function toMessages(
     return void complain(`${place}, message ${nth + 1}`, "has no role and content");
   });
   return isGood ? jsonText(stringify(made)) : undefined;
+}
+
+/**
+ * A version of the prompt with this title. Undefined if it cannot be held, which stops the whole prompt. `order` says which
+ * versions come first: without it, they stay as they were given.
+ */
+export type ReadVersion = {
+  title: string;
+  order?: number;
+  version: Omit<ImportedVersion, "title" | "description"> & { description?: string } | undefined;
+};
+
+type FoundVersion = {
+  title: string;
+  number: string;
+  place: string;
+  messages: readonly unknown[];
+  language: Language;
+  config: Json;
+  note: string;
+  labels: string[];
+};
+
+/** A version of what an importer found. Versions come in the order of their numbers. */
+export function toVersion(
+  { title, place, language, config, ...found }: FoundVersion,
+  options: ImportOptions,
+): ReadVersion {
+  const messages = toMessages(found.messages, language, place, options);
+  const llmConfig = toConfig(config, place, options.complain);
+  return { title, order: Number(found.number), version: messages && { ...found, messages, llmConfig } };
+}
+
+/** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
+export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
+  return [...groupBy(all, ({ title }) => title)].flatMap(([title, versions]) => {
+    const isOrdered = versions.every(({ order }) => Number.isFinite(order));
+    const sorted = isOrdered ? versions.toSorted((a, b) => a.order! - b.order!) : versions;
+    const held = sorted.flatMap(({ version }) => version === undefined ? [] : [{ description: "", ...version, title }]);
+    return held.length < versions.length ? [] : [{ name: toName(title), versions: held }];
+  });
 }
