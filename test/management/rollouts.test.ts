@@ -183,6 +183,8 @@ test("records, exports, statistics, sessions and calls are those of one rollout 
   ];
   const outside = await submit({});
   taken(await change(world, "rollout/stop"));
+  // Of two that start in one millisecond, neither is the newest.
+  world.now += 1;
   const second = await start();
   const ofSecond = [await submit({ rollout: second, promptVersion: 2, sessionId: "another" })];
   const { workspaceId, deployId } = world, ofWorkspace = `/workspaces/${workspaceId}`;
