@@ -1,6 +1,8 @@
 // Simulated rollouts that someone looks at after every record: when each way to compare calls the arms different.
 import { newcombe, welch } from "../../src/ledger/intervals.ts";
+import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
 import { meanDifference, meanSequence } from "../../src/ledger/mean-sequence.ts";
+import { quantileRatio } from "../../src/ledger/quantile-sequence.ts";
 import { isExcluded } from "../../src/ledger/share-sequence.ts";
 
 /** Uniform numbers from 0 to 1 by splitmix32, so that a seed gives the same rollouts everywhere. */
@@ -62,6 +64,21 @@ export function simulateShares(
   return calls;
 }
 
+type Arm = { count: number; mean: number; variance: number; squares: number };
+
+const emptyArm = (): Arm => ({ count: 0, mean: 0, variance: 0, squares: 0 });
+
+/** By Welford. */
+function add(arm: Arm, value: number): void {
+  const difference = value - arm.mean;
+  arm.mean += difference / ++arm.count;
+  arm.squares += difference * (value - arm.mean);
+  arm.variance = arm.squares / Math.max(1, arm.count - 1);
+}
+
+const normalFrom = (random: () => number): number =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+
 /** Latencies: log-normal, of which some time out. The candidate's are `ratio` times those of the base. */
 export function simulateLatencies(
   { rollouts, records, share, level, seed }: Plan,
@@ -69,19 +86,14 @@ export function simulateLatencies(
 ): Calls {
   const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] }, faster = Math.log(ratio);
   for (let rollout = 0; rollout < rollouts; rollout++) {
-    const a = { count: 0, mean: 0, variance: 0, squares: 0 }, b = { ...a };
+    const a = emptyArm(), b = emptyArm();
     let isFound = false, isPlain = false;
     for (let record = 1; record <= records && !(isFound && isPlain); record++) {
-      const isCandidate = random() < share, arm = isCandidate ? b : a;
-      const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+      const isCandidate = random() < share, normal = normalFrom(random);
       const latency = random() < timeouts
         ? 60_000
         : Math.exp(Math.log(800) + deviation * normal + (isCandidate ? faster : 0));
-      const value = Math.log1p(latency);
-      const difference = value - arm.mean;
-      arm.mean += difference / ++arm.count;
-      arm.squares += difference * (value - arm.mean);
-      arm.variance = arm.squares / Math.max(1, arm.count - 1);
+      add(isCandidate ? b : a, Math.log1p(latency));
       const found = meanDifference([{ a, b }]);
       if (found === undefined || Math.abs(found.difference) < 1.96 * found.error) continue;
       if (!isPlain) {
@@ -91,6 +103,51 @@ export function simulateLatencies(
       if (isFound) continue;
       const { low, high } = meanSequence(found, level);
       if (low > 0 || high < 0) isFound = calls.sequence.push(record) > 0;
+    }
+  }
+  return calls;
+}
+
+/** When a guard of the 95th percentile stops: log-normal latencies, of which the candidate's are `ratio` times the base's. */
+export function simulatePercentiles(
+  { rollouts, records, share, level = 0.05, every = 1, seed }: Plan,
+  { ratio, deviation, limit }: { ratio: number; deviation: number; limit: number },
+): Calls {
+  const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] };
+  for (let rollout = 0; rollout < rollouts; rollout++) {
+    const a = { histogram: emptyHistogram(), total: 0 }, b = { histogram: emptyHistogram(), total: 0 };
+    for (let record = 1; record <= records; record++) {
+      const isCandidate = random() < share, arm = isCandidate ? b : a;
+      arm.total++;
+      increase(
+        arm.histogram,
+        latencyBucket(800 * Math.exp(deviation * normalFrom(random)) * (isCandidate ? ratio : 1)),
+      );
+      // The first step of a rollout has half of the level.
+      if (record % every > 0 || quantileRatio(a, b, 0.95, latencyOf, level / 2).low <= limit) continue;
+      calls.sequence.push(record);
+      break;
+    }
+  }
+  return calls;
+}
+
+/** When a guard of numeric feedback stops: scores from 0 to 1 with these means, of which less is worse. */
+export function simulateScores(
+  { rollouts, records, share, level, every = 1, seed }: Plan,
+  means: [base: number, candidate: number],
+): Calls {
+  const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] };
+  const [ofBase, ofCandidate] = means.map((mean) => (1 - mean) / mean) as [number, number];
+  for (let rollout = 0; rollout < rollouts; rollout++) {
+    const a = emptyArm(), b = emptyArm();
+    for (let record = 1; record <= records; record++) {
+      const isCandidate = random() < share;
+      add(isCandidate ? b : a, random() ** (isCandidate ? ofCandidate : ofBase));
+      const found = record % every > 0 ? undefined : meanDifference([{ a, b }]);
+      if (found === undefined || meanSequence(found, level).high >= 0) continue;
+      calls.sequence.push(record);
+      break;
     }
   }
   return calls;

@@ -2,7 +2,7 @@
 // stdout, and progress to stderr.
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { atShare, simulateLatencies, simulateShares } from "./rollouts.ts";
+import { atShare, simulateLatencies, simulatePercentiles, simulateScores, simulateShares } from "./rollouts.ts";
 import type { Calls, Plan } from "./rollouts.ts";
 import { round, toMarkdown } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
@@ -93,13 +93,34 @@ const guard = (what: string, base: number, candidate: number): Simulation => ({
   run: (plan) => simulateShares(plan, [base, candidate], true),
 });
 const guarded = [0.01, 0.05, 0.2].flatMap((base) => [
-  ...simulate([guard(`failures ${percent(base)}`, base, base)], { rollouts, records, seed, level: 0.01 }, stopped),
-  ...simulate(
-    [guard(`failures ${percent(base)} and ${percent(2 * base)}`, base, 2 * base)],
-    { rollouts: fewer, records: 5 * records, every: 10, seed, level: 0.01 },
-    stopped,
-  ),
+  ...guardOf([guard(`failures ${percent(base)}`, base, base)], true),
+  ...guardOf([guard(`failures ${percent(base)} and ${percent(2 * base)}`, base, 2 * base)], false),
 ]);
+
+const p95 = (ratio: number, limit: number): Simulation => ({
+  what: `p95 ${ratio === 1 ? "" : `${percent(ratio - 1)} longer `}against +${percent(limit)}`,
+  run: (plan) => simulatePercentiles({ ...plan, every: 250 }, { ratio, deviation: 0.8, limit: 1 + limit }),
+});
+const score = (base: number, candidate: number): Simulation => ({
+  what: `score ${base}${base === candidate ? "" : ` and ${candidate}`}`,
+  run: (plan) => simulateScores({ ...plan, every: 10 }, [base, candidate]),
+});
+// A thumb less is a failure more.
+const others = [
+  ...guardOf([guard("thumbs 80 %", 0.2, 0.2), score(0.8, 0.8)], true),
+  // A look at a percentile takes a thousand times as long as one at a share.
+  ...guardOf([p95(1, 0), p95(1.2, 0.2)], true, Math.ceil(rollouts / 4)),
+  ...guardOf([
+    ...[guard("thumbs 80 % and 70 %", 0.2, 0.3), guard("thumbs 80 % and 75 %", 0.2, 0.25)],
+    ...[score(0.8, 0.75), score(0.8, 0.78), p95(1.5, 0.2), p95(2, 0.2)],
+  ], false),
+];
+
+/** A guard at 99 %, for versions that are equal or at the limit, or for others, which are looked at for longer. */
+function guardOf(simulations: Simulation[], isEqual: boolean, equal = rollouts): Row[] {
+  const plan = isEqual ? { rollouts: equal, records } : { rollouts: fewer, records: 5 * records, every: 10 };
+  return simulate(simulations, { ...plan, seed, level: 0.01 }, stopped);
+}
 
 function stopped({ sequence }: Calls, { rollouts, records }: Plan): Row {
   const at = (share: number) =>
@@ -111,5 +132,6 @@ const tables: Table[] = [
   { title: `Equal versions called different, of ${rollouts} rollouts with ${records} records`, rows: equal },
   { title: `Different versions, of ${fewer} rollouts`, rows: power },
   { title: "A guard at 99 % against more failures", rows: guarded },
+  { title: "A guard at 99 % against worse feedback, and a longer p95", rows: others },
 ];
 console.log(values.json ? JSON.stringify(tables, null, 2) : tables.map(toMarkdown).join("\n\n"));
