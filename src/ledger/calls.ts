@@ -1,11 +1,12 @@
 // Reads the call log, which only the ledger writes.
 import type { Page } from "../common/domain.ts";
 import type { DeploymentId, KeyId, RolloutId, WorkspaceId } from "../common/ids.ts";
-import type { Call, Operation } from "../schema/ledger.ts";
+import { Call } from "../schema/ledger.ts";
+import type { Operation } from "../schema/ledger.ts";
 import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
 import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
-import type { Database, Row } from "../database/database.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
+import type { Database } from "../database/database.ts";
+import { readerOf } from "../database/row.ts";
 
 /** Which accepted requests of a workspace to list. */
 type CallFilter = TimeRange & {
@@ -45,8 +46,10 @@ export async function listCalls(
       union all select position - 1, number - 1, rest - 1, row from call where rest > 0
       order by 1 desc limit :limit + 255
     )
-    select call.position, ${idAt("call", "call.position")} as id, c.operation, call.number, m.month, c.api_key_id,
-      c.deployment_id, c.prompt_version, c.rollout_id, m.created_at
+    select call.position, ${
+    idAt("call", "call.position")
+  } as id, c.operation, call.number, m.month, c.api_key_id as key_id,
+      c.deployment_id as deploy_id, c.prompt_version, c.rollout_id as rollout, m.created_at
     from call cross join calls c on c.position = call.row cross join ${commitAt("call.position")}
     where call.position >= :first and call.position < :end
     order by call.position desc limit :limit`;
@@ -56,17 +59,4 @@ export async function listCalls(
   return { items: rows.map(toCall), nextCursor };
 }
 
-function toCall(row: Row): Call {
-  const rollout = textOrNull(row, "rollout_id");
-  return {
-    id: text(row, "id"),
-    operation: text(row, "operation"),
-    number: integer(row, "number"),
-    month: text(row, "month"),
-    keyId: text(row, "api_key_id"),
-    deployId: text(row, "deployment_id"),
-    promptVersion: integer(row, "prompt_version"),
-    ...(rollout === null ? {} : { rollout }),
-    createdAt: integer(row, "created_at"),
-  };
-}
+const toCall = readerOf(Call);

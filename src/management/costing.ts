@@ -2,10 +2,11 @@
 import type { DeploymentId } from "../common/ids.ts";
 import { readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
-import { integer, text, textOrNull } from "../database/row.ts";
+import { integer, text } from "../database/row.ts";
 import { createPricing, unknownModel } from "../ledger/pricing.ts";
 import type { Model } from "../ledger/pricing.ts";
 import type { Costing } from "../ledger/slices.ts";
+import { priceTable } from "./prices.ts";
 
 /** Reads all prices, and the models of the versions of these deployments. */
 export async function readCosting(database: Database, deployIds: DeploymentId[]): Promise<Costing> {
@@ -34,14 +35,7 @@ export async function readCosting(database: Database, deployIds: DeploymentId[])
     deployments.map((row) => [integer(row, "ordinal"), byPrompt.get(text(row, "prompt_id"))]),
   );
   return {
-    pricing: createPricing(prices.map((row) => ({
-      provider: text(row, "provider"),
-      model: text(row, "model"),
-      input: text(row, "input"),
-      cachedInput: textOrNull(row, "cached_input"),
-      output: text(row, "output"),
-      from: integer(row, "valid_from"),
-    }))),
+    pricing: createPricing(prices.map(priceTable.toItem).map(({ validFrom: from, ...price }) => ({ ...price, from }))),
     modelOf: (deployment, version) => byDeployment.get(deployment)?.get(version) ?? unknownModel,
     prices: JSON.stringify(prices),
   };

@@ -1,8 +1,7 @@
 // The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
 import { feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import type { Row } from "../database/database.ts";
-import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import { readerOf } from "../database/row.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
 import { described, listOf, nullable, oneOf, option, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -46,18 +45,7 @@ const FeedbackNameRule = shape("FeedbackName", {
 });
 export type FeedbackNameRule = Infer<typeof FeedbackNameRule>;
 
-export const toRule = (row: Row): FeedbackNameRule => {
-  const labels = textOrNull(row, "labels");
-  return {
-    name: text(row, "name"),
-    kind: text(row, "kind"),
-    isDeclared: integer(row, "is_declared") === 1,
-    minimum: integerOrNull(row, "minimum"),
-    maximum: integerOrNull(row, "maximum"),
-    labels: labels === null ? null : JSON.parse(labels),
-    better: textOrNull(row, "better"),
-  };
-};
+export const toRule = readerOf(FeedbackNameRule);
 
 /** The names of a workspace, in their order. */
 export async function readFeedbackNames({ database }: Store, workspaceId: WorkspaceId): Promise<FeedbackNameRule[]> {

@@ -1,8 +1,8 @@
 // What a review is, how far it is, and who has done how much.
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
-import type { Row, Statement } from "../database/database.ts";
-import { integer, integerOrNull, text } from "../database/row.ts";
+import type { Statement } from "../database/database.ts";
+import { readerOf } from "../database/row.ts";
 import { described, isObject, listOf, nullable, oneOf, predicate, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -61,39 +61,24 @@ const isTaken = "leased_until > :now";
 /** Counts in an index: 10,000 records take a fraction of a millisecond. */
 const countOf = (condition: string) => `(select count(*) from review_records where review_id = r.id and ${condition})`;
 
+const itself = `id, workspace_id, title, json_remove(filter, '$.withoutOwn') as filter,
+  coalesce(filter ->> 'withoutOwn', 0) as without_own, sequence as "order", seed, names, records, created_at, created_by`;
+
 /** A query for the reviews that another one finds, with their progress `:now`. */
 export const withProgress = (reviews: string): string =>
-  `select r.*, ${countOf(isTaken)} as taken, ${countOf("state = 'open'")} as unfinished,
-    ${countOf("state = 'done'")} as done, ${countOf("state = 'skipped'")} as skipped
-  from (${reviews}) r order by r.id desc`;
+  `select *, unfinished - taken as open, records - unfinished - done - skipped as gone from (
+    select ${itself}, ${countOf(isTaken)} as taken, ${countOf("state = 'open'")} as unfinished,
+      ${countOf("state = 'done'")} as done, ${countOf("state = 'skipped'")} as skipped
+    from (${reviews}) r
+  ) order by id desc`;
 
 /** The reviews for which a condition holds, without their progress. */
 export const findReviews = (condition: string, args: string[]): Statement => ({
-  sql: `select *, 0 as taken, 0 as unfinished, 0 as done, 0 as skipped from reviews where ${condition}`,
+  sql: `select ${itself}, 0 as open, 0 as taken, 0 as done, 0 as skipped, 0 as gone from reviews where ${condition}`,
   args,
 });
 
-export function toReview(row: Row): Review {
-  const { withoutOwn = false, ...filter } = JSON.parse(text(row, "filter"));
-  const [records, taken, unfinished, done, skipped] = ["records", "taken", "unfinished", "done", "skipped"].map((
-    name,
-  ) => integer(row, name)) as [number, number, number, number, number];
-  return {
-    id: text(row, "id"),
-    workspaceId: text(row, "workspace_id"),
-    title: text(row, "title"),
-    ...{ filter, withoutOwn },
-    order: text(row, "sequence"),
-    seed: integerOrNull(row, "seed"),
-    names: JSON.parse(text(row, "names")),
-    records,
-    createdAt: integer(row, "created_at"),
-    createdBy: text(row, "created_by"),
-    open: unfinished - taken,
-    ...{ taken, done, skipped },
-    gone: records - unfinished - done - skipped,
-  };
-}
+export const toReview = readerOf(Review);
 
 /** Finds a review. Throws if there is none. */
 export async function requireReview({ database, clock }: Store, id: ReviewId): Promise<Review> {
@@ -117,10 +102,4 @@ export async function readReview(store: Store, id: ReviewId): Promise<ReviewWith
   return { ...found, reviewers: rows.map(toReviewer) };
 }
 
-const toReviewer = (row: Row): Reviewer => ({
-  reviewer: text(row, "reviewer"),
-  taken: integer(row, "taken"),
-  done: integer(row, "done"),
-  skipped: integer(row, "skipped"),
-  lastAt: integerOrNull(row, "last_at"),
-});
+const toReviewer = readerOf(Reviewer);

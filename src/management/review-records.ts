@@ -1,8 +1,7 @@
 // How reviewers work through a review. Taking a record gives it to one reviewer for a time, so that two do not get the same one.
 import { conflict, notFound } from "../common/errors.ts";
 import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
-import type { Row } from "../database/database.ts";
-import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import { readerOf } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
 import { described, nullable, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -40,15 +39,7 @@ const columns = `ordinal, state, reviewer, token_id, leased_until, finished_at, 
     from (select 1) cross join ${commitAt("review_records.position")}
   ) as record_id`;
 
-const toRecord = (row: Row): ReviewRecord => ({
-  recordId: text(row, "record_id"),
-  ordinal: integer(row, "ordinal"),
-  state: text(row, "state"),
-  reviewer: textOrNull(row, "reviewer"),
-  tokenId: textOrNull(row, "token_id") as TokenId | null,
-  leasedUntil: integerOrNull(row, "leased_until"),
-  finishedAt: integerOrNull(row, "finished_at"),
-});
+const toRecord = readerOf(ReviewRecord);
 
 const actor = option(v.label, "Who reviews. Default: the name of the token");
 

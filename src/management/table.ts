@@ -1,35 +1,9 @@
 // Reads and writes rows as items of a struct. The column of a member has its name in snake case.
 import type { Page, PageRequest } from "../common/domain.ts";
-import { jsonText } from "../common/json-text.ts";
-import type { Database, Row, Statement } from "../database/database.ts";
+import type { Database, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { hasType, isOptional, isRawJson } from "../schema/struct.ts";
+import { readerOf, toColumn } from "../database/row.ts";
 import type { Schema, Struct } from "../schema/struct.ts";
-
-const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/**
- * Makes a function that reads a row as an item, which lacks an optional member that is null. It throws if a column is missing,
- * because the query is wrong then.
- */
-export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row) => T {
-  const members = Object.entries(struct.schema).map(([name, member]) => ({
-    name,
-    column: toColumn(name),
-    isOptional: isOptional(member),
-    isJson: isRawJson(member),
-    isBoolean: hasType(member, "boolean"),
-    isParsed: hasType(member, "array") || hasType(member, "object"),
-  }));
-  return (row) =>
-    Object.fromEntries(members.flatMap(({ name, column, isOptional, isJson, isBoolean, isParsed }) => {
-      const value = row[column];
-      if (value === undefined) throw new TypeError(`The row has no column ${column}`);
-      if (isOptional && value === null) return [];
-      if (isJson) return [[name, jsonText(value as string)]];
-      return [[name, isParsed ? JSON.parse(String(value)) : isBoolean ? value === 1 : value]];
-    })) as T;
-}
 
 /** Values of columns by member. */
 export type Columns = Record<string, string | number | boolean | null>;

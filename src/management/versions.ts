@@ -5,7 +5,7 @@ import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { jsonText } from "../common/json-text.ts";
 import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { textOrNull } from "../database/row.ts";
+import { readerOf, textOrNull } from "../database/row.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
 import { described, exactly, listOf, nullable, oneOf, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -20,7 +20,7 @@ import { textsOf, variablesOf } from "./prompt-text.ts";
 import type { ContentTexts, PromptContent } from "./prompt-text.ts";
 import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
-import { insertInto, readerOf } from "./table.ts";
+import { insertInto } from "./table.ts";
 
 const stored = {
   id: described(v.textAs<PromptId>(), "The id of the prompt"),
