@@ -12,20 +12,6 @@ import type { Change } from "./feedback-rows.ts";
 import { toStored } from "./feedback-state.ts";
 import type { NameRule, Piece, State, Target, Voice, Workspace } from "./feedback-state.ts";
 
-/** Why feedback was refused. Nothing of it is stored. */
-export type FeedbackRefusal =
-  | "key_invalid"
-  | "feedback_forbidden"
-  | "record_not_found"
-  | "kind_mismatch"
-  | "name_undeclared"
-  | "value_undeclared"
-  | "too_many_names"
-  | "too_many_names_of_workspace"
-  | "too_many_authors"
-  | "too_many_waiting"
-  | "contended";
-
 /** `rule` is what the workspace has settled about the name. */
 export type RefusedFeedback = { refusal: FeedbackRefusal; rule: NameRule | undefined };
 
@@ -147,33 +133,29 @@ function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue)
   return typeof value === "boolean" || value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity);
 }
 
+type Refused = Piece & { rule: NameRule | undefined };
+
+/** Why feedback was refused. Nothing of it is stored. */
+const refusals = {
+  key_invalid: ({ giver }: Refused) =>
+    "keyHash" in giver ? errors.invalidApiKey() : errors.notFound("Workspace", giver.workspaceId),
+  feedback_forbidden: errors.feedbackForbidden,
+  record_not_found: ({ target }: Refused) => errors.notFound("Record", describeTarget(target)),
+  kind_mismatch: ({ name, rule }: Refused) => errors.feedbackKindDiffers(name, rule!.kind),
+  name_undeclared: ({ name }: Refused) => errors.feedbackUndeclared(name),
+  value_undeclared: ({ name, rule }: Refused) => errors.feedbackNotAllowed(name, describeAllowed(rule!)),
+  too_many_names: () => errors.feedbackFull(feedbackLimits.names, "names of feedback on a record"),
+  too_many_names_of_workspace: () =>
+    errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace"),
+  too_many_authors: () => errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record"),
+  too_many_waiting: errors.tooMuchWaits,
+  contended: errors.contended,
+};
+export type FeedbackRefusal = keyof typeof refusals;
+
 /** Says why feedback was not stored. */
-export function toRefusalOf({ refusal, rule }: RefusedFeedback, { giver, target, name }: Piece): Refusal {
-  switch (refusal) {
-    case "key_invalid":
-      return "keyHash" in giver ? errors.invalidApiKey() : errors.notFound("Workspace", giver.workspaceId);
-    case "feedback_forbidden":
-      return errors.feedbackForbidden();
-    case "record_not_found":
-      return errors.notFound("Record", describeTarget(target));
-    case "kind_mismatch":
-      return errors.feedbackKindDiffers(name, rule!.kind);
-    case "name_undeclared":
-      return errors.feedbackUndeclared(name);
-    case "value_undeclared":
-      return errors.feedbackNotAllowed(name, describeAllowed(rule!));
-    case "too_many_names":
-      return errors.feedbackFull(feedbackLimits.names, "names of feedback on a record");
-    case "too_many_names_of_workspace":
-      return errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace");
-    case "too_many_authors":
-      return errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record");
-    case "too_many_waiting":
-      return errors.tooMuchWaits();
-    case "contended":
-      return errors.contended();
-  }
-}
+export const toRefusalOf = ({ refusal, rule }: RefusedFeedback, piece: Piece): Refusal =>
+  refusals[refusal]({ ...piece, rule });
 
 /** Only the hash of an idempotency key is known. */
 const describeTarget = (target: Target): string =>

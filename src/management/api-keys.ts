@@ -38,7 +38,7 @@ const NewApiKey = shape("NewApiKey", {
 });
 type NewApiKey = Infer<typeof NewApiKey>;
 
-const table = tableOf(
+export const apiKeyTable = tableOf(
   ApiKey,
   // A key that may neither read nor submit may give feedback.
   `select id, workspace_id, name, prefix, created_at, expires_at, revoked_at, rotated_at, overlap_ends_at,
@@ -48,13 +48,11 @@ const table = tableOf(
   from api_keys`,
 );
 
-export const apiKeyTable = table;
-
 const secrets = secretsOf("key", {
   example: "A key is named by its id, key_…",
   create: newApiKey,
   isSecret: isApiKey,
-  ...table,
+  ...apiKeyTable,
 });
 
 export const createApiKey = operation({
@@ -110,7 +108,7 @@ export const listApiKeys = operation({
   command: "key list",
   input: { workspaceId: v.workspaceId, ...v.page },
   output: pageOf(ApiKey),
-  run: ({ database }, { workspaceId, ...page }) => table.list(database, { workspaceId }, page),
+  run: ({ database }, { workspaceId, ...page }) => apiKeyTable.list(database, { workspaceId }, page),
 });
 
 export const { get: getApiKey, revoke: revokeApiKey, rotate: rotateApiKey } = secrets.operations("ApiKey", {

@@ -3,25 +3,32 @@
 // head of the log counts them, so that no other entry can lose its hash.
 import { sha256 } from "../common/ids.ts";
 import { triggers } from "../database/migrations.ts";
-import type { Database, Row, Statement } from "../database/database.ts";
-import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { integer, integerOrNull, readerOf, text, toColumn } from "../database/row.ts";
+import { exactly, hasType, nullable } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "../schema/values.ts";
 import { insertInto } from "./table.ts";
 
-/** An entry as it is stored. `before` and `after` are JSON texts. */
-export type StoredEntry = {
-  position: number;
-  createdAt: number;
-  source: string;
-  actor: string;
-  tokenId: string | null;
-  action: string;
-  targetId: string | null;
-  workspaceId: string | null;
-  before: string | null;
-  after: string | null;
-  note: string;
-  requestId: string | null;
-};
+/** An entry as it is stored. `before` and `after` are JSON texts. Its hash is over its members in this order. */
+const StoredEntry = exactly({
+  position: v.positive,
+  createdAt: v.timestamp,
+  source: v.text,
+  actor: v.text,
+  tokenId: nullable(v.text),
+  action: v.text,
+  targetId: nullable(v.text),
+  workspaceId: nullable(v.text),
+  before: nullable(v.text),
+  after: nullable(v.text),
+  note: v.text,
+  requestId: nullable(v.text),
+});
+export type StoredEntry = Infer<typeof StoredEntry>;
+const members = Object.keys(StoredEntry.schema) as (keyof StoredEntry)[];
+
+export const toEntry = readerOf(StoredEntry);
 
 /** The newest entry; position 0 in an empty log. The hash is empty until an entry has one. */
 export type Head = { position: number; hash: string };
@@ -29,22 +36,8 @@ export type Head = { position: number; hash: string };
 const start: Head = { position: 0, hash: "" };
 
 /** The hash of an entry after another one with the hash `before`. */
-function hashOf(before: string, entry: StoredEntry): Promise<string> {
-  const { position, createdAt, source, actor, tokenId, action, targetId, workspaceId, note, requestId } = entry;
-  const members = [
-    position,
-    createdAt,
-    source,
-    actor,
-    tokenId,
-    action,
-    targetId,
-    workspaceId,
-    entry.before,
-    entry.after,
-  ];
-  return sha256(JSON.stringify([before, ...members, note, requestId]));
-}
+const hashOf = (before: string, entry: StoredEntry): Promise<string> =>
+  sha256(JSON.stringify([before, ...members.map((member) => entry[member])]));
 
 /**
  * The statements that add entries after a head: none without entries. They break a constraint if another entry follows it
@@ -116,18 +109,7 @@ export async function findLogStart(database: Database): Promise<number | undefin
 const pageRows = 256;
 
 // SQLite reads a text back only up to a NUL, so what follows one is in no hash.
-const texts = [
-  "source",
-  "actor",
-  "token_id",
-  "action",
-  "target_id",
-  "workspace_id",
-  "before",
-  "after",
-  "note",
-  "request_id",
-];
+const texts = members.filter((member) => hasType(StoredEntry.schema[member], "string")).map(toColumn);
 const hasNul = texts.map((column) => `coalesce(instr(cast(${column} as blob), x'00'), 0)`).join(" + ");
 
 /** Computes the hashes of all entries up to a position, and compares them with those that are stored behind the older ones. */
@@ -164,21 +146,6 @@ export async function findTriggerFaults(database: Database): Promise<string[]> {
   const names = new Set([...Object.keys(triggers), ...present.keys()]);
   return [...names].filter((name) => triggers[name] !== present.get(name));
 }
-
-export const toEntry = (row: Row): StoredEntry => ({
-  position: integer(row, "position"),
-  createdAt: integer(row, "created_at"),
-  source: text(row, "source"),
-  actor: text(row, "actor"),
-  tokenId: textOrNull(row, "token_id"),
-  action: text(row, "action"),
-  targetId: textOrNull(row, "target_id"),
-  workspaceId: textOrNull(row, "workspace_id"),
-  before: textOrNull(row, "before"),
-  after: textOrNull(row, "after"),
-  note: text(row, "note"),
-  requestId: textOrNull(row, "request_id"),
-});
 
 /** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
 export function readMembers(json: string | null): [string, unknown][] {

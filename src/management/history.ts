@@ -18,21 +18,23 @@ import type { ActiveRollout } from "./rollouts.ts";
 
 const changedRollout = exactly({ id: v.text, version: v.positive, percent, ...guardMembers });
 
-const action = oneOf(
-  "created",
-  "promoted",
-  "rolled_back",
-  "activated",
-  "deactivated",
-  "renamed",
-  "archived",
-  "unarchived",
-  "protected",
-  "unprotected",
-  "rollout_started",
-  "rollout_changed",
-  "rollout_stopped",
-);
+/** The member that each action changes. Archiving sets a time, which the history shows as true or false. */
+const members = {
+  created: "currentVersion",
+  promoted: "currentVersion",
+  rolled_back: "currentVersion",
+  activated: "isActive",
+  deactivated: "isActive",
+  renamed: "name",
+  archived: "archivedAt",
+  unarchived: "archivedAt",
+  protected: "isProtected",
+  unprotected: "isProtected",
+  rollout_started: "rollout",
+  rollout_changed: "rollout",
+  rollout_stopped: "rollout",
+} as const satisfies Record<string, keyof Deployment>;
+const action = oneOf(...Object.keys(members) as (keyof typeof members)[]);
 export type Action = Infer<typeof action>;
 
 export const DeploymentChange = shape("DeploymentChange", {
@@ -117,23 +119,6 @@ export async function findLiveAt(
 }
 
 const actionOf = (row: Row): Action => text(row, "action").slice("deployment.".length) as Action;
-
-/** The member that each action changes. Archiving sets a time, which the history shows as true or false. */
-const members: Record<Action, keyof Deployment> = {
-  created: "currentVersion",
-  promoted: "currentVersion",
-  rolled_back: "currentVersion",
-  activated: "isActive",
-  deactivated: "isActive",
-  protected: "isProtected",
-  unprotected: "isProtected",
-  renamed: "name",
-  archived: "archivedAt",
-  unarchived: "archivedAt",
-  rollout_started: "rollout",
-  rollout_changed: "rollout",
-  rollout_stopped: "rollout",
-};
 
 function toChange(row: Row): DeploymentChange {
   const { createdAt, source, actor, note, before, after } = toEntry(row);

@@ -49,8 +49,7 @@ const given = {
 const GivenPrice = exactly(given);
 export type GivenPrice = Infer<typeof GivenPrice>;
 
-const table = tableOf(Price, "select * from prices");
-export const priceTable = table;
+export const priceTable = tableOf(Price, "select * from prices");
 
 type Plan = { price: Price; changes: Change[]; statements: Statement[] };
 
@@ -80,7 +79,7 @@ async function planPrices({ database, clock }: Management, prices: GivenPrice[])
       on p.provider = k.value ->> 0 and p.model = k.value ->> 1 and p.valid_from = k.value ->> 2`,
     args: { keys: `[${prices.map(keyOf).join()}]` },
   });
-  const present = new Map(rows.map(table.toItem).map((price) => [keyOf(price), price]));
+  const present = new Map(rows.map(priceTable.toItem).map((price) => [keyOf(price), price]));
   const last = new Map(prices.map((price) => [keyOf(price), price]));
   return [...last].map(([key, price]) => planPrice(present.get(key), price, clock()));
 }
@@ -141,7 +140,7 @@ export const listPrices = operation({
   input: v.page,
   output: pageOf(Price),
   isScoped: true,
-  run: ({ database }, page) => table.list(database, {}, page),
+  run: ({ database }, page) => priceTable.list(database, {}, page),
 });
 
 export const removePrice = operation({
@@ -154,7 +153,7 @@ export const removePrice = operation({
   input: { id: v.priceId },
   output: Price,
   async run(management, { id }) {
-    const price = await table.find(management.database, id);
+    const price = await priceTable.find(management.database, id);
     if (price === undefined) throw notFound("Price", id);
     await management.commit([{ action: "price.removed", id, workspaceId: null, before: price }], [
       { sql: "delete from prices where id = ?", args: [id] },

@@ -9,7 +9,7 @@ import { integer } from "../database/row.ts";
 import { findNewest, findRandom } from "../ledger/sample.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { feedbackName } from "../schema/feedback.ts";
-import { described, listOf, oneOf, option, predicate, refined } from "../schema/struct.ts";
+import { described, listOf, oneOf, option, refined } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -31,18 +31,8 @@ const names = refined(
   { maxItems: maxNames, uniqueItems: true },
 );
 
-const count = refined(
-  v.positive,
-  (value) => value <= maxRecords,
-  `an integer from 1 to ${maxRecords}`,
-  { maximum: maxRecords, default: defaultRecords },
-);
-const maxSeed = 2 ** 32 - 1;
-const seed = predicate<number>(
-  `an integer from 0 to ${maxSeed}`,
-  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxSeed,
-  { type: "integer", minimum: 0, maximum: maxSeed },
-);
+const count = v.integerIn(1, maxRecords, "", { default: defaultRecords });
+const seed = v.integerIn(0, 2 ** 32 - 1);
 
 export const createReview = operation({
   id: "createReview",

@@ -29,15 +29,13 @@ const Token = shape("Token", token);
 export type Token = Infer<typeof Token>;
 const NewToken = shape("NewToken", { ...token, token: described(v.text, "The secret. No other response contains it") });
 
-const table = tableOf(Token, "select * from management_tokens");
-
-export const tokenTable = table;
+export const tokenTable = tableOf(Token, "select * from management_tokens");
 
 const secrets = secretsOf("token", {
   example: "A token is named by its id, token_…",
   create: newToken,
   isSecret: isToken,
-  ...table,
+  ...tokenTable,
 });
 
 export const createToken = operation({
@@ -86,7 +84,7 @@ export const listTokens = operation({
   output: pageOf(Token),
   isScoped: true,
   run: ({ database, caller: { workspaceId } }, page) =>
-    table.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
+    tokenTable.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
 });
 
 export const { get: getToken, revoke: revokeToken, rotate: rotateToken } = secrets.operations("Token", {
@@ -110,7 +108,7 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
     args: { hash, now },
   });
   if (row === undefined) return undefined;
-  const { id: tokenId, name: actor, role, workspaceId, lastUsedAt } = table.toItem(row);
+  const { id: tokenId, name: actor, role, workspaceId, lastUsedAt } = tokenTable.toItem(row);
   const hourNow = now - now % hour;
   if (lastUsedAt === null || lastUsedAt < hourNow) {
     const written = database.write([{

@@ -30,11 +30,10 @@ export const Workspace = shape("Workspace", {
 export type Workspace = Infer<typeof Workspace>;
 
 const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = Workspace.schema;
-const table = tableOf(
+export const workspaceTable = tableOf(
   Workspace,
   "select * from workspaces where id not in (select id from deleted_workspaces)",
 );
-export const workspaceTable = table;
 
 const defaultMonthlyLimit = 1_000_000;
 
@@ -85,7 +84,7 @@ export const listWorkspaces = operation({
   output: pageOf(Workspace),
   isScoped: true,
   run: ({ database, caller }, page) =>
-    table.list(database, caller.workspaceId === undefined ? {} : { id: caller.workspaceId }, page),
+    workspaceTable.list(database, caller.workspaceId === undefined ? {} : { id: caller.workspaceId }, page),
 });
 
 export const getWorkspace = operation({
@@ -143,7 +142,7 @@ const toRow = (members: Record<string, string | number | null | object[]>) =>
 
 /** Returns a workspace. Throws if there is none. */
 export const requireWorkspace = async ({ database }: Store, id: WorkspaceId): Promise<Workspace> =>
-  await table.find(database, id) ?? missing(id);
+  await workspaceTable.find(database, id) ?? missing(id);
 
 export const hasWorkspaces = async (database: Database): Promise<boolean> =>
   (await database.read({ sql: "select 1 from workspaces limit 1" })).length > 0;

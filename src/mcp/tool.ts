@@ -1,6 +1,5 @@
 // What a tool is: a name and a description for models, the least role that may call it, its input and output, and what it runs.
-import { isCount } from "../schema/values.ts";
-import { exactly, option, predicate } from "../schema/struct.ts";
+import { exactly, option } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import type { Role } from "../management/operation.ts";
 import * as v from "../management/values.ts";
@@ -34,12 +33,7 @@ export const inWorkspace = {
 };
 
 export const defaultPage = 20;
-const mostOnPage = 100;
-const pageSize = predicate<number>(
-  `an integer from 1 to ${mostOnPage}`,
-  (value) => isCount(value) && value >= 1 && value <= mostOnPage,
-  { type: "integer", minimum: 1, maximum: mostOnPage, default: defaultPage },
-);
+const pageSize = v.integerIn(1, 100, "", { default: defaultPage });
 
 /** Input members of tools that list. */
 export const page = {
