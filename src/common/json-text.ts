@@ -209,3 +209,12 @@ export function compact(text: string): string {
   }
   return result;
 }
+
+/** The value of a text; undefined if it is no JSON, or is nested too deep to be read. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

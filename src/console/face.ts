@@ -217,7 +217,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
     address: serviceAddress(request, state.base.slice(0, -consolePath.length)),
-    download: (exported) => state.exports.send(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
+    download: (exported) => state.sendExport(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
   };
   const enterWorkspace = async () => {
     const id = params.workspaceId as WorkspaceId | undefined;

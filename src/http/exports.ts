@@ -7,37 +7,32 @@ import type { Context, RequestContext } from "./context.ts";
 import { streamed } from "./respond.ts";
 import type { Answer, HeaderValues } from "./respond.ts";
 
-/** The exports that a service sends. */
-export type Exports = {
-  /**
-   * Answers with an export of this owner as a file to keep. Throws if too many are being sent. `ended` is called when it has
-   * been sent.
-   */
-  send(
-    exported: Export,
-    headers: HeaderValues,
-    owner: string,
-    ctx: RequestContext,
-    context: Context,
-    ended?: () => void,
-  ): Answer;
-};
+/**
+ * Answers with an export of this owner as a file to keep. Throws if too many are being sent. `ended` is called when it has
+ * been sent.
+ */
+export type SendExport = (
+  exported: Export,
+  headers: HeaderValues,
+  owner: string,
+  ctx: RequestContext,
+  context: Context,
+  ended?: () => void,
+) => Answer;
 
 const maxExports = 8; // at once, of which one owner gets half: each holds a page of records, however slow its reader
 
-export function createExports(): Exports {
+export function createExports(): SendExport {
   const running = createShares(maxExports);
-  return {
-    send({ name, format, text }, headers, owner, ctx, context, ended = () => {}) {
-      if (!running.take(owner, 1)) throw exportsOverloaded();
-      // promptfoo knows a file by its extension.
-      const extension = format === "promptfoo" ? "jsonl" : format;
-      const disposition = `attachment; filename="${name}.${extension}"`;
-      return streamed(logStreamErrors(text, ctx, context), { ...headers, "Content-Disposition": disposition }, () => {
-        running.giveBack(owner, 1);
-        ended();
-      });
-    },
+  return ({ name, format, text }, headers, owner, ctx, context, ended = () => {}) => {
+    if (!running.take(owner, 1)) throw exportsOverloaded();
+    // promptfoo knows a file by its extension.
+    const extension = format === "promptfoo" ? "jsonl" : format;
+    const disposition = `attachment; filename="${name}.${extension}"`;
+    return streamed(logStreamErrors(text, ctx, context), { ...headers, "Content-Disposition": disposition }, () => {
+      running.giveBack(owner, 1);
+      ended();
+    });
   };
 }
 

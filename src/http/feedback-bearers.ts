@@ -16,14 +16,12 @@ import type { Context, RequestContext } from "./context.ts";
 /** An API key by its hash, its workspace, and what its token permits, if there is one. */
 export type Bearer = ValidKey & { grant?: FeedbackGrant };
 
-export type Bearers = {
-  /** Refuses an invalid key or token. The body is not read before. */
-  authenticate(ctx: RequestContext, context: Context): Promise<Bearer>;
-};
+/** Refuses an invalid key or token. The body is not read before. */
+export type Authenticate = (ctx: RequestContext, context: Context) => Promise<Bearer>;
 
 const maxTokens = 10_000; // that are remembered as signed
 
-export function createBearers(database: Database, clock: Clock): Bearers {
+export function createBearers(database: Database, clock: Clock): Authenticate {
   // Who signed a token never changes. Whether the key is still valid is asked with each piece of feedback.
   const signers = createCache<ValidKey>(maxTokens);
 
@@ -44,19 +42,17 @@ export function createBearers(database: Database, clock: Clock): Bearers {
     return undefined;
   }
 
-  return {
-    async authenticate(ctx, context) {
-      const header = headerOf(ctx.request);
-      const token = header === "" ? "" : readBearer(header);
-      if (!isFeedbackToken(token)) return await readValidKey(ctx, context);
-      const said = readFeedbackToken(token);
-      if (said === undefined || !feedbackAuthor.is(said.author)) throw invalidFeedbackToken();
-      const { keyHashStart, ...grant } = said;
-      const signer = await whileUnread(ctx, context, () => findSigner(token, keyHashStart));
-      if (signer === undefined) throw invalidFeedbackToken();
-      if (grant.expires * 1000 <= clock()) throw feedbackTokenExpired();
-      ctx.logContext.workspaceId = signer.workspaceId;
-      return { ...signer, grant };
-    },
+  return async (ctx, context) => {
+    const header = headerOf(ctx.request);
+    const token = header === "" ? "" : readBearer(header);
+    if (!isFeedbackToken(token)) return await readValidKey(ctx, context);
+    const said = readFeedbackToken(token);
+    if (said === undefined || !feedbackAuthor.is(said.author)) throw invalidFeedbackToken();
+    const { keyHashStart, ...grant } = said;
+    const signer = await whileUnread(ctx, context, () => findSigner(token, keyHashStart));
+    if (signer === undefined) throw invalidFeedbackToken();
+    if (grant.expires * 1000 <= clock()) throw feedbackTokenExpired();
+    ctx.logContext.workspaceId = signer.workspaceId;
+    return { ...signer, grant };
   };
 }

@@ -28,7 +28,7 @@ import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceHost } from "./face.ts";
 import { createBearers } from "./feedback-bearers.ts";
-import type { Bearer, Bearers } from "./feedback-bearers.ts";
+import type { Authenticate, Bearer } from "./feedback-bearers.ts";
 import { describeFeedback, feedbackPaths } from "./feedback-openapi.ts";
 import { decodePart, readQuery } from "./query.ts";
 import { noContent, ok, refuse, statusOf, toRefusal } from "./respond.ts";
@@ -56,7 +56,7 @@ type State = {
   clock: Clock;
   give(piece: Piece): Promise<FeedbackResult>;
   rate: Rate;
-  bearers: Bearers;
+  authenticate: Authenticate;
   count: Counter;
 };
 
@@ -127,7 +127,7 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     clock,
     give,
     rate: createRate(ratePerMinute, clock),
-    bearers: createBearers(database, clock),
+    authenticate: createBearers(database, clock),
     count: metrics.counter(
       "promptledger_feedback_total",
       "Pieces of feedback: stored, waiting for their record, unchanged, withdrawn or refused",
@@ -152,7 +152,7 @@ async function preflight(): Promise<Answer> {
 const retryHeaders = ({ kind }: errors.Refusal): HeaderValues => kind === "rate_limited" ? { "Retry-After": "60" } : {};
 
 async function giveOne(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
-  const bearer = await state.bearers.authenticate(ctx, context);
+  const bearer = await state.authenticate(ctx, context);
   const { record, name } = readTarget(ctx, bearer);
   const { bodyLimit } = context;
   const bounded = { ...context, bodyLimit: { ...bodyLimit, bytes: Math.min(bodyLimit.bytes, maxBodyBytes) } };
@@ -161,7 +161,7 @@ async function giveOne(ctx: RequestContext, context: Context, state: State): Pro
 }
 
 async function withdrawOne(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
-  const bearer = await state.bearers.authenticate(ctx, context);
+  const bearer = await state.authenticate(ctx, context);
   const { record, name } = readTarget(ctx, bearer);
   const author = readQuery(ctx.request).get("author") ?? undefined;
   if (author !== undefined) check(feedbackAuthor, author, "Parameter author");
@@ -186,7 +186,7 @@ async function answerOne(state: State, bearer: Bearer, item: FeedbackItem): Prom
 }
 
 async function giveMany(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
-  const bearer = await state.bearers.authenticate(ctx, context);
+  const bearer = await state.authenticate(ctx, context);
   if (bearer.grant !== undefined) throw errors.feedbackTokenForOthers("many records");
   const { feedback: items } = parse(FeedbackBatch, await readText(ctx, context, bearer.workspaceId)).value;
   takeRate(state, bearer, items.length);

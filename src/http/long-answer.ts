@@ -27,7 +27,7 @@ export type LongAnswer = (
  * Makes the function for a service. If an output is not ready in `quietMs`, the response starts with spaces, which keep the
  * connection open until the JSON follows.
  */
-export function createLongAnswer({ longStore, longWork, exports }: ManagementAccess, quietMs: number): LongAnswer {
+export function createLongAnswer({ longStore, longWork, sendExport }: ManagementAccess, quietMs: number): LongAnswer {
   return async (operation, input, caller, ctx, context) => {
     let hasLeft = false;
     const leave = () => void (hasLeft = true);
@@ -45,7 +45,7 @@ export function createLongAnswer({ longStore, longWork, exports }: ManagementAcc
     }
     if (!isExport(found)) return ok(found, {});
     const headers = { "Content-Type": mediaTypes[found.format] };
-    return exports.send(found, headers, ownerOf(caller), ctx, context, leave);
+    return sendExport(found, headers, ownerOf(caller), ctx, context, leave);
   };
 }
 

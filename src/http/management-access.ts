@@ -6,7 +6,7 @@ import type { Slots } from "../common/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findHashes, findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "./authorization.ts";
-import type { Exports } from "./exports.ts";
+import type { SendExport } from "./exports.ts";
 import type { Face, FaceHost } from "./face.ts";
 
 /** What people manage a service with: who may, on what, and how much of it at once. */
@@ -18,7 +18,7 @@ export type ManagementAccess = {
   /** Long work has a queue of its own, so that short requests do not wait for its slices. */
   longStore: Store;
   longWork: Slots;
-  exports: Exports;
+  sendExport: SendExport;
 };
 
 /** A face of management, which shares its access to a service with other faces. It shares nothing if it is off. */

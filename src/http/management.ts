@@ -1,5 +1,6 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
 import { contended, managementOff, managementOverloaded, Refusal, tooManyFailures } from "../common/errors.ts";
+import { groupBy } from "../common/group-by.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createShares } from "../common/shares.ts";
@@ -96,7 +97,7 @@ export function managementWith(
       store: { ...openStore(), changes, waiters: createShares(maxWaiters) },
       longStore: { ...openStore(), kept: createKeptTallies() },
     };
-    const access = { adminToken, gate, ...stores, longWork: boundLongWork(), exports: createExports() };
+    const access = { adminToken, gate, ...stores, longWork: boundLongWork(), sendExport: createExports() };
     opened.set(host, access);
     return access;
   }
@@ -180,13 +181,11 @@ function addOperations(router: RouterType): void {
     state.caller = { ...caller, requestId };
     return undefined;
   });
-  const methods = new Map<string, string[]>();
-  for (const operation of operations) {
-    const path = adminPath + operation.path.replace(/{(\w+)}/g, ":$1");
-    router[operation.method.toLowerCase()]!(path, manage(operation));
-    methods.set(path, [...methods.get(path) ?? [], operation.method]);
+  const pathOf = ({ path }: AnyOperation) => adminPath + path.replace(/{(\w+)}/g, ":$1");
+  for (const operation of operations) router[operation.method.toLowerCase()]!(pathOf(operation), manage(operation));
+  for (const [path, allowed] of groupBy(operations, pathOf)) {
+    router.all(path, allowOnly(allowed.map(({ method }) => method).join(", "), true));
   }
-  for (const [path, allowed] of methods) router.all(path, allowOnly(allowed.join(", "), true));
 }
 
 /** Makes the handler of an operation. */

@@ -1,6 +1,7 @@
 // The cost of records, by the operator's prices. Everything is exact: prices are decimal texts, and tokens whole numbers.
 import { createCache } from "../common/cache.ts";
 import { amountDecimals, maxAddend, readAmount } from "../common/decimal.ts";
+import { getOrAdd } from "../common/maps.ts";
 import type { Amount } from "../common/decimal.ts";
 import { fold } from "../common/fold.ts";
 import { hasParts } from "../common/parts.ts";
@@ -80,9 +81,7 @@ function createIndex(prices: readonly Known[]): (name: string) => Known[] {
   const whole = new Map<string, Known[]>(), byStart = new Map<string, Known[]>();
   for (const price of prices) {
     const { parts: [start = "", ...others] } = price, index = others.length === 0 ? whole : byStart;
-    const alike = index.get(start) ?? [];
-    index.set(start, alike);
-    alike.push(price);
+    getOrAdd(index, start, (): Known[] => []).push(price);
   }
   const lengths = [...new Set([...byStart.keys()].map((start) => start.length))];
   return (name) => {

@@ -3,27 +3,30 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 
-/** One workspace and month, as far as the log has been counted. */
-export type Recount = {
-  workspaceId: WorkspaceId;
-  month: string;
+const none = { reads: 0, submits: 0 };
+
+/** One workspace and month, before anything of the log has been counted. */
+const createRecount = (workspaceId: WorkspaceId, month: string) => ({
+  workspaceId,
+  month,
   /** What the ledger counted of the quota. */
-  counted: { reads: number; submits: number };
-  pruned: { reads: number; submits: number };
-  reads: number;
-  submits: number;
-  prunedRecords: number;
+  counted: none,
+  pruned: none,
+  reads: 0,
+  submits: 0,
+  prunedRecords: 0,
   /** Includes the deleted ones. */
-  records: number;
-  deleted: number;
+  records: 0,
+  deleted: 0,
   /** The sequence number that the next call must have. */
-  nextSequence: number;
+  nextSequence: 1,
   /** Calls and records that are not where they should be. */
-  discrepancies: number;
+  discrepancies: 0,
   /** Those of the last call. */
-  deployId: string;
-  keyId: string;
-};
+  deployId: "",
+  keyId: "",
+});
+export type Recount = ReturnType<typeof createRecount>;
 
 /** Those of each workspace, one for each month. */
 export type Recounts = Map<string, Recount[]>;
@@ -32,22 +35,7 @@ export function recountOf(recounts: Recounts, workspaceId: string, month: string
   const months = recounts.get(workspaceId);
   const known = months?.find((recount) => recount.month === month);
   if (known !== undefined) return known;
-  const none = { reads: 0, submits: 0 };
-  const recount: Recount = {
-    workspaceId: workspaceId as WorkspaceId,
-    month,
-    counted: none,
-    pruned: none,
-    reads: 0,
-    submits: 0,
-    prunedRecords: 0,
-    records: 0,
-    deleted: 0,
-    nextSequence: 1,
-    discrepancies: 0,
-    deployId: "",
-    keyId: "",
-  };
+  const recount = createRecount(workspaceId as WorkspaceId, month);
   if (months === undefined) recounts.set(workspaceId, [recount]);
   else months.push(recount);
   return recount;

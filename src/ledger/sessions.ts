@@ -1,5 +1,6 @@
 // Sessions: records with the same session id, of the deployments of a workspace.
 import type { Page } from "../common/domain.ts";
+import { getOrAdd } from "../common/maps.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange, goesOn } from "./blocks.ts";
@@ -94,11 +95,9 @@ async function countSessions(
   const matching = { ...options, filter: { ...filter, sessionIds }, reads: { ...reads, sessions: true } };
   await scanAll(database, matching, scope, (record) => {
     const { session, createdAt } = record;
-    let tally = tallies.get(session);
-    if (tally === undefined) {
-      tally = { sessionId: session, ...emptyOutcomes(), firstAt: createdAt, lastAt: createdAt };
-      tallies.set(session, tally);
-    }
+    const tally = getOrAdd(tallies, session, () => {
+      return { sessionId: session, ...emptyOutcomes(), firstAt: createdAt, lastAt: createdAt };
+    });
     addOutcome(tally, record);
     tally.firstAt = Math.min(tally.firstAt, createdAt);
     tally.lastAt = Math.max(tally.lastAt, createdAt);

@@ -2,6 +2,7 @@
 // swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too. The
 // head of the log counts them, so that no other entry can lose its hash.
 import { sha256 } from "../common/ids.ts";
+import { parseJson } from "../common/json-text.ts";
 import { triggers } from "../database/migrations.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { integer, integerOrNull, readerOf, text, toColumn } from "../database/row.ts";
@@ -148,10 +149,4 @@ export async function findTriggerFaults(database: Database): Promise<string[]> {
 }
 
 /** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
-export function readMembers(json: string | null): [string, unknown][] {
-  try {
-    return Object.entries(JSON.parse(json ?? "{}"));
-  } catch {
-    return [];
-  }
-}
+export const readMembers = (json: string | null): [string, unknown][] => Object.entries(parseJson(json ?? "{}") ?? {});

@@ -1,5 +1,5 @@
 // Finds messages in a text: applications send the conversation with a model as the input or output of a record.
-import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { parseJson, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** The messages of a text, each as the JSON text of an object. `rest` is that of the other members of a request. */
@@ -19,14 +19,7 @@ export function findConversation(text: string): Conversation | undefined {
 }
 
 /** Parses only a text that may be an array or an object, because most texts are neither, and some are long. */
-function parse(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const parse = (text: string): unknown => /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
 
 const isMessage = (value: unknown) => isObject(value) && typeof value.role === "string" && "content" in value;
 const isMessages = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isMessage);

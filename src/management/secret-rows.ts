@@ -1,4 +1,5 @@
 // Compares the stored hashes of the secrets of a key or a token with its row and with the audit log.
+import { groupBy } from "../common/group-by.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";
 import { loggedHashOf } from "./secrets.ts";
@@ -40,12 +41,7 @@ export async function readSecrets(
   ids: string[],
 ): Promise<Map<string, Row[]>> {
   const sql = `select * from ${table} where ${owner} in (select value from json_each(?))`;
-  const secrets = new Map<string, Row[]>();
-  for (const row of await database.read({ sql, args: [JSON.stringify(ids)] })) {
-    const id = text(row, owner);
-    secrets.set(id, [...secrets.get(id) ?? [], row]);
-  }
-  return secrets;
+  return groupBy(await database.read({ sql, args: [JSON.stringify(ids)] }), (row) => text(row, owner));
 }
 
 /** Whether the secrets of a holder differ from what they should be. */

@@ -2,7 +2,7 @@
 // clients, which agree on a version by `initialize` and then leave it out.
 import { Refusal } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
-import { jsonText, readMembers } from "../common/json-text.ts";
+import { jsonText, parseJson, readMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
@@ -65,17 +65,9 @@ function parseMessage(text: string): Required<Unchecked> & { value: Record<strin
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { message } = error;
-    return isJson(text) ? invalidRequest(message) : { code: codes.parseError, message, kind: "invalid" };
-  }
-}
-
-/** Whether a text is JSON at all. One that is nested too deep for that is not. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    return parseJson(text) !== undefined
+      ? invalidRequest(message)
+      : { code: codes.parseError, message, kind: "invalid" };
   }
 }
 

@@ -1,6 +1,6 @@
 // Passes messages on to the MCP of a service, and adds the headers that HTTP needs.
 import { conflict } from "../common/errors.ts";
-import { compact, stringify } from "../common/json-text.ts";
+import { compact, parseJson, stringify } from "../common/json-text.ts";
 import { isObject } from "../schema/struct.ts";
 import { codes, encodeHeader, errorResponse, namedBy, versionOf } from "./protocol.ts";
 import type { Answerer } from "./stdio.ts";
@@ -32,10 +32,6 @@ const describe = (url: string, status: number): string =>
     : `Unexpected response ${status} from ${url}. Is this a promptledger server?`;
 
 function readResponse(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && value.jsonrpc === "2.0" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) && value.jsonrpc === "2.0" ? value : undefined;
 }
