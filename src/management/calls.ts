@@ -31,5 +31,3 @@ export const listCalls = operation({
     return await listSealed(management, "calls", workspaceId, page, (page) => list(management.database, filter, page));
   },
 });
-
-export const callOperations = [listCalls];

@@ -63,5 +63,3 @@ export const readFeedbackAgreement = operation({
     return { name, kind: rule.kind, records, agreed, kappa };
   },
 });
-
-export const feedbackAgreementOperations = [readFeedbackAgreement];

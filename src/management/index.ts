@@ -3,7 +3,7 @@
 import { apiKeyOperations } from "./api-keys.ts";
 import { applyPrompts } from "./apply.ts";
 import { auditOperations } from "./audit.ts";
-import { callOperations } from "./calls.ts";
+import { listCalls } from "./calls.ts";
 import { compareStats } from "./compare.ts";
 import { readCosts } from "./costs.ts";
 import { deletionOperations } from "./deletion.ts";
@@ -11,7 +11,7 @@ import { deploymentChangeOperations } from "./deployment-changes.ts";
 import { deploymentOperations } from "./deployments.ts";
 import { listEvents } from "./events.ts";
 import { feedbackOperations } from "./feedback.ts";
-import { feedbackAgreementOperations } from "./feedback-agreement.ts";
+import { readFeedbackAgreement } from "./feedback-agreement.ts";
 import { feedbackNameOperations } from "./feedback-names.ts";
 import type { AnyOperation } from "./operation.ts";
 import { priceOperations } from "./prices.ts";
@@ -82,7 +82,7 @@ export const groups = [
   {
     tag: "Feedback on records",
     about: "What people and programs thought of records.",
-    operations: [...feedbackOperations, ...feedbackAgreementOperations, ...feedbackNameOperations],
+    operations: [...feedbackOperations, readFeedbackAgreement, ...feedbackNameOperations],
   },
   {
     tag: "Reviews",
@@ -97,7 +97,7 @@ export const groups = [
   {
     tag: "Ledger",
     about: "Calls, usage and costs, and the verification that the ledger balances.",
-    operations: [...callOperations, ...usageOperations, readCosts, prune, verify, reindex],
+    operations: [listCalls, ...usageOperations, readCosts, prune, verify, reindex],
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
   { tag: "Events", about: "What has changed, in order, for programs that follow it.", operations: [listEvents] },

@@ -70,24 +70,14 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
 
   const deploy = (name: string, promptId: PromptId, note: string) =>
     call(createDeployment, "ada", { workspaceId, name, promptId, note });
-  const { id: promptId } = await call(createPrompt, "grace", {
-    workspaceId,
-    name: "support/assistant",
-    ...prompts.assistant[0]!,
-  });
+  const create = (name: string, content: (typeof prompts.summary)[number]) =>
+    call(createPrompt, "grace", { workspaceId, name, ...content });
+  const { id: promptId } = await create("support/assistant", prompts.assistant[0]!);
   const { id: staging } = await deploy("staging", promptId, "To try things out");
   const { id: deployId } = await deploy("production", promptId, "The shop goes live");
-  const { id: summaryId } = await call(createPrompt, "grace", {
-    workspaceId,
-    name: "support/summary",
-    ...prompts.summary[0]!,
-  });
+  const { id: summaryId } = await create("support/summary", prompts.summary[0]!);
   const { id: summary } = await deploy("production", summaryId, "");
-  const { id: followUpId } = await call(createPrompt, "grace", {
-    workspaceId,
-    name: "sales/follow-up",
-    ...prompts.followUp[0]!,
-  });
+  const { id: followUpId } = await create("sales/follow-up", prompts.followUp[0]!);
   await deploy("staging", followUpId, "Waits for the campaign");
   await call(protectDeployment, "ada", { id: deployId, note: "Only publishers change what customers see" });
 
