@@ -82,10 +82,7 @@ const parameters = {
   key: parameter(
     "key",
     "query",
-    option(
-      v.rolloutKey,
-      "What the service picks a version of a rollout in progress by, such as the id of a user",
-    ),
+    option(v.rolloutKey, "What the service picks a version of a rollout in progress by, such as the id of a user"),
   ),
   ...Object.fromEntries(
     Object.entries(headerParameters).map(([name, struct]) => [name, parameter(name, "header", optional(struct))]),

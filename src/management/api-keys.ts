@@ -2,7 +2,7 @@
 import { invalid, notFound } from "../common/errors.ts";
 import { isApiKey, newApiKey, newId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
-import { described, nullable, option, optional, shape } from "../schema/struct.ts";
+import { described, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -18,8 +18,8 @@ const apiKey = {
   readOnly: described(v.isTrue, "Whether the key may only read"),
   submitOnly: described(v.isTrue, "Whether the key may only submit, and give feedback"),
   feedbackOnly: described(v.isTrue, "Whether the key may only give feedback"),
-  deployId: described(
-    nullable(v.textAs<DeploymentId>()),
+  deployId: orNull(
+    v.textAs<DeploymentId>(),
     "The only deployment that the key may access, or null for all deployments of the workspace",
   ),
   createdAt: v.timestamp,

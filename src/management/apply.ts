@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Statement } from "../database/database.ts";
 import { readObject } from "../schema/parse.ts";
-import { described, exactly, listOf, nullable, option, optional, rawJson, refined, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, optional, orNull, rawJson, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -24,7 +24,7 @@ const maxPrompts = 200, maxDeployments = 20; // of each prompt
 const Promotion = exactly({
   name: described(v.deploymentName, "The name of the deployment. It is created if the prompt has none of that name"),
   version: option(v.positive, "The version to make live. Default: the newest, with this release set"),
-  ifRevision: described(nullable(v.count), "The revision of the deployment that was seen, or null if there was none"),
+  ifRevision: orNull(v.count, "The revision of the deployment that was seen, or null if there was none"),
 });
 export type Promotion = Infer<typeof Promotion>;
 
@@ -33,7 +33,7 @@ const { title, messages, ...others } = promptContent;
 const PromptChange = exactly({
   name: described(v.promptName, "The name of the prompt. It is created if there is none of that name"),
   was: option(v.promptName, "The name that it had before"),
-  ifLatest: described(nullable(v.positive), "The newest version that was seen, or null if there was no such prompt"),
+  ifLatest: orNull(v.positive, "The newest version that was seen, or null if there was no such prompt"),
   ...{ title: optional(title), messages: optional(messages), ...others },
   note: option(v.note, "The reason for the version. Default: that of the set"),
   deploy: option(

@@ -1,5 +1,5 @@
 // How a row of the catalog may disagree with the audit log.
-import { described, listOf, nullable, oneOf, shape } from "../schema/struct.ts";
+import { described, listOf, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import { allNouns } from "./nouns.ts";
 import * as v from "./values.ts";
@@ -22,9 +22,6 @@ export const RowFault = shape("RowFault", {
       "workspace, `:` and the name",
   ),
   members: listOf(v.text),
-  position: described(
-    nullable(v.positive),
-    "The entry that found it, or the last entry of the row. Null if it has none",
-  ),
+  position: orNull(v.positive, "The entry that found it, or the last entry of the row. Null if it has none"),
 });
 export type RowFault = Infer<typeof RowFault>;

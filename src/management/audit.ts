@@ -5,7 +5,7 @@ import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { eachPage, readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, nullable, oneOf, option, shape } from "../schema/struct.ts";
+import { described, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -22,15 +22,15 @@ const AuditEntry = shape("AuditEntry", {
   ),
   createdAt: v.timestamp,
   action: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
-  targetId: described(nullable(v.text), "The id of what changed. Null if all workspaces changed"),
-  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
-  before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
-  after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
+  targetId: orNull(v.text, "The id of what changed. Null if all workspaces changed"),
+  workspaceId: orNull(v.textAs<WorkspaceId>(), "The workspace of what changed, or null"),
+  before: orNull(v.anyObject, "The members that changed, with their values before. Null for a creation"),
+  after: orNull(v.anyObject, "The members that changed, with their values after. Null for a deletion"),
   source: described(oneOf(...sources), "How the change was made"),
   actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
-  tokenId: described(nullable(v.textAs<TokenId>()), "The token that made the change, or null"),
+  tokenId: orNull(v.textAs<TokenId>(), "The token that made the change, or null"),
   note: described(v.text, "The reason that was given. It may be empty"),
-  requestId: described(nullable(v.text), "The id of the request in the log of the service, or null"),
+  requestId: orNull(v.text, "The id of the request in the log of the service, or null"),
   hash: described(
     v.text,
     "SHA-256 of the hash before it and of this entry. Empty for an entry that is older than the audit log. A token of one " +
@@ -45,10 +45,7 @@ const action = v.matching(
 );
 const filter = {
   workspaceId: option(v.workspaceId, "Only entries of this workspace, which may have been deleted"),
-  action: option(
-    action,
-    "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment",
-  ),
+  action: option(action, "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment"),
   target: option(v.label, "Only changes of the thing with this id"),
   actor: option(v.label, "Only changes by the token or the user of this name"),
   ...timeRange,

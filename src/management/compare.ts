@@ -11,7 +11,7 @@ import { emptyTally } from "../ledger/tally.ts";
 import type { Tally } from "../ledger/tally.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { recordStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, option, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -19,15 +19,15 @@ import type { Management } from "./operation.ts";
 import { recordFilter, scopeOfDeployment, toCount } from "./record-filter.ts";
 import { withDeployment } from "./references.ts";
 
-const low = described(nullable(v.numeric), "The lower end of its 95 % interval. Null with fewer than 30 records");
-const high = described(nullable(v.numeric), "The upper end");
+const low = orNull(v.numeric, "The lower end of its 95 % interval. Null with fewer than 30 records");
+const high = orNull(v.numeric, "The upper end");
 const difference = nullable(exactly({ difference: v.numeric, low, high }));
 const usd = v.matching("a decimal text", String.raw`^-?\d+(\.\d+)?$`);
 
 const Side = shape("ComparedStats", {
   deployId: v.textAs<DeploymentId>(),
   reference: v.text,
-  version: described(nullable(v.positive), "Null for all versions"),
+  version: orNull(v.positive, "Null for all versions"),
   ...recordStats,
 });
 
@@ -39,8 +39,8 @@ const Comparison = shape("Comparison", {
       failures: described(difference, "Of the shares that failed (Newcombe), or null if nothing counts as a failure"),
       latency: described(difference, "Of the means in ms (Welch), or null if one side has none"),
       tokens: described(difference, "Of the means (Welch), or null if one side has none"),
-      cost: described(
-        nullable(exactly({ difference: usd, low, high })),
+      cost: orNull(
+        exactly({ difference: usd, low, high }),
         "Of the means in USD (Welch), or null if one side has none",
       ),
       feedback: described(

@@ -8,7 +8,7 @@ import type { KeyCosts } from "../ledger/costs.ts";
 import { addAllCosts, emptyCosts, totalCost } from "../ledger/tally.ts";
 import type { Costs } from "../ledger/tally.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -44,7 +44,7 @@ const MonthCosts = shape("MonthCosts", {
   ),
   models: described(
     listOf(exactly({
-      model: described(nullable(v.text), "Null if neither the record nor its version names one"),
+      model: orNull(v.text, "Null if neither the record nor its version names one"),
       ...costs,
     })),
     `By model, ${largest}. Approximate if records name more than 10000 models`,

@@ -1,7 +1,7 @@
 // The agreement of two authors of feedback.
 import { findAgreement } from "../ledger/feedback-agreement.ts";
 import { feedbackName } from "../schema/feedback.ts";
-import { described, nullable, refined, shape } from "../schema/struct.ts";
+import { described, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
@@ -18,14 +18,11 @@ const authors = refined(
 
 const Agreement = shape("FeedbackAgreement", {
   name: feedbackName,
-  kind: described(
-    nullable(v.text),
-    "What its values are: number, boolean or label. Null if nothing was given under it",
-  ),
+  kind: orNull(v.text, "What its values are: number, boolean or label. Null if nothing was given under it"),
   records: described(v.count, "How many records both judged"),
   agreed: described(v.count, "On how many of them they gave the same value"),
-  kappa: described(
-    nullable(v.numeric),
+  kappa: orNull(
+    v.numeric,
     "Cohen's kappa: 1 for full agreement, 0 for that of chance. Each number is a category of its own. Null if both gave " +
       "one and the same value alone, or judged no record together",
   ),

@@ -3,7 +3,7 @@ import { feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
-import { described, listOf, nullable, oneOf, option, refined, shape } from "../schema/struct.ts";
+import { described, listOf, nullable, oneOf, option, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
@@ -41,7 +41,7 @@ const FeedbackNameRule = shape("FeedbackName", {
   minimum: nullable(v.numeric),
   maximum: nullable(v.numeric),
   labels: nullable(listOf(v.text)),
-  better: described(nullable(v.text), "Which values are better: higher, lower, or null for neither"),
+  better: orNull(v.text, "Which values are better: higher, lower, or null for neither"),
 });
 export type FeedbackNameRule = Infer<typeof FeedbackNameRule>;
 

@@ -4,7 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { described, exactly, nullable, oneOf, option, shape } from "../schema/struct.ts";
+import { described, exactly, nullable, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -40,8 +40,8 @@ export type Action = Infer<typeof action>;
 export const DeploymentChange = shape("DeploymentChange", {
   revision: v.positive,
   action,
-  from: described(
-    nullable(v.versionStateOrName),
+  from: orNull(
+    v.versionStateOrName,
     "The version, the name, the rollout, or whether it was active, protected or archived, before. Null for its creation",
   ),
   to: described(
@@ -94,9 +94,9 @@ export const LiveVersion = shape("LiveVersion", {
   reference: described(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
   promptId: v.text,
   at: v.timestamp,
-  version: described(nullable(v.positive), "The version that was live. Null if the deployment did not exist yet"),
+  version: orNull(v.positive, "The version that was live. Null if the deployment did not exist yet"),
   isActive: described(v.isTrue, "Whether it was active and not archived then"),
-  change: described(nullable(DeploymentChange), "What had made the version live: by whom, when and why"),
+  change: orNull(DeploymentChange, "What had made the version live: by whom, when and why"),
 });
 export type LiveVersion = Infer<typeof LiveVersion>;
 

@@ -16,7 +16,7 @@ import type { Database } from "../database/database.ts";
 import type { KeptTallies } from "../ledger/kept-tallies.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
-import { described, exactly, listOf, nullable, option } from "../schema/struct.ts";
+import { exactly, listOf, option, orNull } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import { openCommit, overtaken } from "./commit.ts";
 import type { Cause, Commit } from "./commit.ts";
@@ -234,7 +234,7 @@ export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOpe
 export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
   exactly({
     items: listOf(item),
-    nextCursor: described(nullable(v.cursor), "The cursor of the next page, or null on the last page"),
+    nextCursor: orNull(v.cursor, "The cursor of the next page, or null on the last page"),
   });
 
 /** Input members of operations that change a deployment. The audit log stores them. */

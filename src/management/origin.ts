@@ -1,5 +1,5 @@
 // Where a change comes from: the commit of a repository that it was made from. The audit log keeps it with the change.
-import { described, nullable, option, shape } from "../schema/struct.ts";
+import { described, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
@@ -15,7 +15,7 @@ export type Origin = Infer<typeof Origin>;
 export const givenOrigin = option(Origin, "The commit of a repository that this comes from");
 
 /** What a response says of it. */
-export const knownOrigin = described(nullable(Origin), "The commit of a repository that this came from, or null");
+export const knownOrigin = orNull(Origin, "The commit of a repository that this came from, or null");
 
 /** The origin in the `after` of an entry of the audit log. */
 export const originIn = (after: Record<string, unknown>): Origin | null => (after.origin as Origin | undefined) ?? null;

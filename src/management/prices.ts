@@ -3,7 +3,7 @@
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";
-import { described, exactly, listOf, nullable, option, optional, refined, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -24,7 +24,7 @@ const price = {
   provider: described(v.text, "The name of a provider, or * for every one. Case does not matter"),
   model: described(v.text, "The name of a model, in which each * stands for any text. Case does not matter"),
   input: perMillion("input"),
-  cachedInput: described(nullable(usd), "USD per million tokens of input from a cache. Null: as other input"),
+  cachedInput: orNull(usd, "USD per million tokens of input from a cache. Null: as other input"),
   output: perMillion("output"),
   validFrom: described(
     v.timestamp,

@@ -12,7 +12,7 @@ import {
   variablesRemoved,
 } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { check, described, exactly, listOf, nullable, option, optional, shape } from "../schema/struct.ts";
+import { check, described, exactly, listOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
@@ -35,10 +35,7 @@ import { newVersion, planPrompt, planVersion, pushed, requireVersion, toContent 
 import type { PromptVersion } from "./versions.ts";
 
 const variableChanges = exactly({
-  since: described(
-    nullable(v.positive),
-    "The version compared with: the live one, or else the newest. Null for a new prompt",
-  ),
+  since: orNull(v.positive, "The version compared with: the live one, or else the newest. Null for a new prompt"),
   added: listOf(v.text),
   removed: listOf(v.text),
 });

@@ -4,7 +4,7 @@ import type { RecordId } from "../common/ids.ts";
 import { measureRecords, placeRecords } from "../ledger/figures.ts";
 import { amountOf } from "../ledger/pricing.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
@@ -18,16 +18,16 @@ const ids = v.matching(
 
 const RecordFigures = shape("RecordFigures", {
   id: v.textAs<RecordId>(),
-  model: described(nullable(v.text), "Null if neither the record nor its version names one"),
-  tokens: described(
-    nullable(exactly({
-      prompt: described(nullable(v.count), "Input tokens"),
-      completion: described(nullable(v.count), "Output tokens"),
+  model: orNull(v.text, "Null if neither the record nor its version names one"),
+  tokens: orNull(
+    exactly({
+      prompt: orNull(v.count, "Input tokens"),
+      completion: orNull(v.count, "Output tokens"),
       cached: described(v.count, "How many of the input tokens came from a cache"),
-    })),
+    }),
     "Null if the record has no counts",
   ),
-  cost: described(nullable(usd), "USD, exact. Null if the record lacks tokens, a model or a price"),
+  cost: orNull(usd, "USD, exact. Null if the record lacks tokens, a model or a price"),
 });
 export type RecordFigures = Infer<typeof RecordFigures>;
 

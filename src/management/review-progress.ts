@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { readerOf } from "../database/row.ts";
-import { described, isObject, listOf, nullable, oneOf, predicate, shape } from "../schema/struct.ts";
+import { described, isObject, listOf, oneOf, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Store } from "./operation.ts";
@@ -30,7 +30,7 @@ const review = {
   filter: described(filter, "The filter of its records, as it was given"),
   withoutOwn: described(v.isTrue, "Whether records that its author had given feedback were left out"),
   order: described(oneOf("newest", "random"), "Which records come first"),
-  seed: described(nullable(v.count), "What a random order follows from. Null for another order"),
+  seed: orNull(v.count, "What a random order follows from. Null for another order"),
   names: described(listOf(v.text), "Under which names to give feedback. Empty if reviewers decide that"),
   records: described(v.count, "How many records it was created with"),
   createdAt: v.timestamp,

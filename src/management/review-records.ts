@@ -3,7 +3,7 @@ import { conflict, notFound } from "../common/errors.ts";
 import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
-import { described, nullable, oneOf, option, shape } from "../schema/struct.ts";
+import { described, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
@@ -22,15 +22,15 @@ const ReviewRecord = shape("ReviewRecord", {
   recordId: v.textAs<RecordId>(),
   ordinal: described(v.count, "Its place in the review, from 0"),
   state: described(oneOf(...states), "What became of it"),
-  reviewer: described(nullable(v.text), "Who took it last. Null if nobody has it"),
-  tokenId: described(nullable(v.textAs<TokenId>()), "Their token. Null if they have none"),
+  reviewer: orNull(v.text, "Who took it last. Null if nobody has it"),
+  tokenId: orNull(v.textAs<TokenId>(), "Their token. Null if they have none"),
   leasedUntil: described(v.moment, "Until when nobody else gets it, in Unix milliseconds"),
   finishedAt: described(v.moment, "When it was done or skipped, in Unix milliseconds"),
 });
 export type ReviewRecord = Infer<typeof ReviewRecord>;
 
 const TakenRecord = shape("TakenRecord", {
-  record: described(nullable(ReviewRecord), "The record to judge, or null if none is free"),
+  record: orNull(ReviewRecord, "The record to judge, or null if none is free"),
   review: Review,
 });
 

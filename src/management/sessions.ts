@@ -9,7 +9,7 @@ import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
 import { totalCost } from "../ledger/tally.ts";
 import { Diagnosis, feedback, usd } from "../schema/ledger.ts";
-import { described, nullable, option, shape } from "../schema/struct.ts";
+import { described, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer, Struct } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
@@ -25,10 +25,7 @@ const Session = shape("Session", {
     v.count,
     "How many records it has: of the deployment and the time, if they are given, and whatever the other conditions",
   ),
-  failures: described(
-    nullable(v.count),
-    "How many of them failed. Null if no status counts as a failure in the workspace",
-  ),
+  failures: orNull(v.count, "How many of them failed. Null if no status counts as a failure in the workspace"),
   cost: described(usd, "What its records cost in USD, as an exact decimal text"),
   unpriced: described(v.count, "How many of its records have no cost"),
   feedback,
@@ -107,8 +104,8 @@ const neighbours = 1000; // records of a session, among which parents are looked
 /** A record of a session, with its place in the tree. */
 const SessionRecord = shape("SessionRecord", {
   record: Diagnosis,
-  parentId: described(
-    nullable(v.textAs<RecordId>()),
+  parentId: orNull(
+    v.textAs<RecordId>(),
     "The record that additional_properties.parent_id names: by its id, or by the id or the span_id in its " +
       `additional_properties. It is looked for on this page and among the ${neighbours} records before and behind it. ` +
       "Null if it is not there",

@@ -5,7 +5,7 @@ import type { Group, Interval, Part } from "../ledger/counting.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { toFigures, toStats } from "../ledger/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, oneOf, option, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listVersionChanges } from "./history.ts";
@@ -71,8 +71,8 @@ export const readStats = operation({
 const maxDeployments = 100;
 const overParts = {
   series: described(listOf(FiguresPoint), overTime),
-  split: described(
-    nullable(exactly({ before: Figures, after: Figures })),
+  split: orNull(
+    exactly({ before: Figures, after: Figures }),
     "Before `splitAt`, and from it on. Null if it was not given",
   ),
 };

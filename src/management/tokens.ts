@@ -5,7 +5,7 @@ import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { text } from "../database/row.ts";
-import { described, nullable, oneOf, option, optional, shape } from "../schema/struct.ts";
+import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, requireRole, roles } from "./operation.ts";
@@ -16,7 +16,7 @@ import { insertInto, tableOf } from "./table.ts";
 const role = described(oneOf(...roles), "What it may do. Each role may do everything that those before it may");
 const token = {
   id: v.textAs<TokenId>(),
-  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The only workspace that it may access, or null for all"),
+  workspaceId: orNull(v.textAs<WorkspaceId>(), "The only workspace that it may access, or null for all"),
   name: described(v.text, "The person or program that uses it. The audit log has this name"),
   role,
   prefix,

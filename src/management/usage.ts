@@ -7,16 +7,16 @@ import type { KeyUsage } from "../ledger/month-usage.ts";
 import { listMonths as list } from "../ledger/usage.ts";
 import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
-import { described, exactly, listOf, nullable, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf, reportShare } from "./operation.ts";
 
 const NamedKeyUsage = exactly({
-  keyId: described(nullable(v.text), "Null for calls that were pruned before they were counted by key"),
+  keyId: orNull(v.text, "Null for calls that were pruned before they were counted by key"),
   keyName: nullable(v.text),
-  deployId: described(nullable(v.text), "Null for calls that were pruned before they were counted by deployment"),
-  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT"),
+  deployId: orNull(v.text, "Null for calls that were pruned before they were counted by deployment"),
+  reference: orNull(v.text, "The deployment as NAME@DEPLOYMENT"),
   reads: v.count,
   submits: v.count,
 });

@@ -5,7 +5,7 @@ import { verifyLedger } from "../ledger/verify.ts";
 import { verifyFeedback } from "../ledger/verify-feedback.ts";
 import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
-import { described, exactly, listOf, nullable, option, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { checkChain, findTriggerFaults } from "./audit-chain.ts";
@@ -19,12 +19,12 @@ const Verification = shape("Verification", {
   unbalanced: described(v.count, "How many of them are out of balance"),
   ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
   feedback: described(FeedbackCheck, "The feedback on the records"),
-  audit: described(
-    nullable(exactly({
+  audit: orNull(
+    exactly({
       entries: described(v.count, "How many entries the audit log has"),
       isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
-      brokenAt: described(
-        nullable(v.positive),
+      brokenAt: orNull(
+        v.positive,
         "The first position whose entry is missing or does not fit those before it, or null",
       ),
       head: described(
@@ -37,14 +37,14 @@ const Verification = shape("Verification", {
       ),
       differences: described(v.count, "How many rows disagree with the log"),
       rows: described(listOf(RowFault), "At most 100 rows that disagree with the log"),
-    })),
+    }),
     "The check of the audit log. Null if only one workspace is verified",
   ),
-  damaged: described(
-    nullable(exactly({
+  damaged: orNull(
+    exactly({
       total: v.count,
       rows: described(listOf(DamagedText), "At most 100 of them"),
-    })),
+    }),
     "Stored text that is not valid UTF-8, as after a bad sector. Null if only one workspace is verified, or if the " +
       "database is on a server",
   ),

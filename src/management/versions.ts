@@ -7,7 +7,7 @@ import type { Row, Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { readerOf, textOrNull } from "../database/row.ts";
 import { LlmConfig, Messages } from "../schema/serving.ts";
-import { described, exactly, listOf, nullable, oneOf, option, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -53,7 +53,7 @@ type PushResult = Infer<typeof PushResult>;
 /** Who made a version, as the audit log knows. */
 export const authorship = {
   actor: described(v.text, "Who pushed it, as the audit log knows. It may be empty"),
-  source: described(nullable(oneOf(...sources)), "How it was pushed. Null if it is older than the audit log"),
+  source: orNull(oneOf(...sources), "How it was pushed. Null if it is older than the audit log"),
   origin: knownOrigin,
 };
 
@@ -145,10 +145,7 @@ export const createPrompt = operation({
   role: "editor",
   input: {
     workspaceId: v.workspaceId,
-    name: option(
-      v.promptName,
-      "A name that no other prompt of the workspace has. Default: a name made from the title",
-    ),
+    name: option(v.promptName, "A name that no other prompt of the workspace has. Default: a name made from the title"),
     ...newVersion,
   },
   output: PushResult,

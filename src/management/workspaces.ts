@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, nullable, option, optional, shape } from "../schema/struct.ts";
+import { described, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -16,12 +16,9 @@ export const Workspace = shape("Workspace", {
   name: v.text,
   monthlyLimit: described(v.count, "Accepted requests per month; 0 accepts none"),
   upgradeUrl: described(v.webUrl, "The link that clients get when the quota is exhausted, or null"),
-  keepRecordsMs: described(
-    nullable(v.age),
-    "How long records are kept, in milliseconds, or null to keep them forever",
-  ),
-  keepCallsMs: described(
-    nullable(v.age),
+  keepRecordsMs: orNull(v.age, "How long records are kept, in milliseconds, or null to keep them forever"),
+  keepCallsMs: orNull(
+    v.age,
     "How long calls are kept with their records, in milliseconds, or null to keep them forever",
   ),
   statuses: statusNames,

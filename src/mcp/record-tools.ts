@@ -9,7 +9,7 @@ import { readStats, Stats } from "../management/stats.ts";
 import { pageOf } from "../management/operation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { feedbackName, feedbackValue, opinion } from "../schema/feedback.ts";
-import { described, exactly, nullable, option, optional, refined } from "../schema/struct.ts";
+import { described, exactly, option, optional, orNull, refined } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { cutText, shorten } from "./cut.ts";
@@ -64,11 +64,11 @@ const maxPreview = 160; // characters
 const shown = {
   id: v.textAs<RecordId>(),
   deployId: v.textAs<DeploymentId>(),
-  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT"),
+  reference: orNull(v.text, "The deployment as NAME@DEPLOYMENT"),
   promptVersion: v.positive,
   createdAt: described(v.timestamp, "Unix milliseconds"),
   status: described(v.text, "The code, and its name in the workspace if it has one"),
-  latency: described(nullable(v.numeric), "Milliseconds"),
+  latency: orNull(v.numeric, "Milliseconds"),
 };
 
 /** What promptledger itself knows of a record. */
@@ -139,7 +139,7 @@ const getRecord = tool({
   output: exactly({
     ...shown,
     text: described(v.text, "What was submitted, as JSON text. It may begin and end in the middle"),
-    nextCursor: described(nullable(v.text), "The cursor of the rest, or null at the end"),
+    nextCursor: orNull(v.text, "The cursor of the rest, or null at the end"),
   }),
   async run({ call }, { record: id, cursor = "0" }) {
     const record = await call(getDiagnosis, { id });

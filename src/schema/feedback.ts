@@ -9,6 +9,7 @@ import {
   nullable,
   oneOf,
   option,
+  orNull,
   predicate,
   refer,
   refined,
@@ -130,7 +131,7 @@ export const FeedbackItem = named(
       sessionId: option(clientName, "In place of a record: the newest one of this session in `deployId`"),
       deployId: option(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT"),
       name: described(feedbackName, "What is judged"),
-      value: described(nullable(feedbackValue), "As for a single record. Null withdraws what was given"),
+      value: orNull(feedbackValue, "As for a single record. Null withdraws what was given"),
     }),
     ({ record, sessionId, deployId }) =>
       record === undefined
@@ -155,7 +156,7 @@ export const FeedbackBatch = shape("FeedbackBatch", {
 
 /** What became of a piece of feedback. */
 export const FeedbackAnswer = shape("FeedbackAnswer", {
-  recordId: described(nullable(text), "The record, or null while the feedback waits for it"),
+  recordId: orNull(text, "The record, or null while the feedback waits for it"),
   name: feedbackName,
   author: text,
   isChanged: described(isTrue, "Whether anything was written: the same again is not"),
@@ -198,14 +199,14 @@ export const FeedbackStats = shape("FeedbackStats", {
   kind: described(oneOf(...feedbackKinds), "What the values are"),
   pieces: described(count, "How many pieces of feedback there are: a record has one of each author"),
   records: described(count, "How many records have any"),
-  mean: described(nullable(numeric), "Of numbers, their mean. Null for other kinds"),
-  share: described(nullable(share), "Of booleans, the share of true. Null for other kinds"),
-  low: described(
-    nullable(numeric),
+  mean: orNull(numeric, "Of numbers, their mean. Null for other kinds"),
+  share: orNull(share, "Of booleans, the share of true. Null for other kinds"),
+  low: orNull(
+    numeric,
     "The lower end of the 95 % interval of the mean (Student) or of the share (Wilson). Null for labels, and for fewer " +
       "than 30 numbers",
   ),
-  high: described(nullable(numeric), "The upper end"),
+  high: orNull(numeric, "The upper end"),
   labels: described(
     listOf(exactly({
       label: text,

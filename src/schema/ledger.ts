@@ -4,7 +4,7 @@ import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../comm
 import type { JsonText } from "../common/json-text.ts";
 import { Feedback, FeedbackStats } from "./feedback.ts";
 import { DiagnosisContent } from "./submit-schemas.ts";
-import { described, exactly, listOf, named, nullable, object, oneOf, option, shape } from "./struct.ts";
+import { described, exactly, listOf, named, nullable, object, oneOf, option, orNull, shape } from "./struct.ts";
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";
 
@@ -40,9 +40,9 @@ const storedRecord = object({
   rollout: option(v.text, "The rollout that chose that version. Absent if none did"),
   createdAt: v.timestamp,
   deployId: v.textAs<DeploymentId>(),
-  reference: described(nullable(v.text), "The deployment as NAME@DEPLOYMENT, as it is called now"),
+  reference: orNull(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
   keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
-  statusName: described(nullable(v.text), "What its status means in the workspace, or null"),
+  statusName: orNull(v.text, "What its status means in the workspace, or null"),
   isDamaged: option(
     v.isTrue,
     "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
@@ -101,13 +101,13 @@ const share = described(v.share, "Share of these records");
 /** An amount of money. */
 export const usd = v.matching("a decimal text", String.raw`^\d+(\.\d+)?$`, { description: "USD, as a decimal text" });
 
-const latency = described(
-  nullable(v.duration),
+const latency = orNull(
+  v.duration,
   "Milliseconds, rounded to a tenth, and from one second on to four digits. A latency above 10^12 counts as 10^12. Null " +
     "if no record has a latency",
 );
-const tokens = described(nullable(v.numeric), "Rounded to four digits. Null if no record has tokens");
-const cost = described(nullable(usd), "USD, rounded to four digits. Null if no record has a cost");
+const tokens = orNull(v.numeric, "Rounded to four digits. Null if no record has tokens");
+const cost = orNull(usd, "USD, rounded to four digits. Null if no record has a cost");
 
 /** How tokens are counted. measures.ts of the ledger does it. */
 const tokenRule =
@@ -132,7 +132,7 @@ export const recordStats = {
   statuses: described(
     listOf(exactly({
       status: v.integer,
-      name: described(nullable(v.text), "Its name in the workspace"),
+      name: orNull(v.text, "Its name in the workspace"),
       isFailure: described(v.isTrue, "Whether it counts as a failure"),
       records: v.count,
       share,
@@ -140,13 +140,13 @@ export const recordStats = {
     "The ten most frequent. Approximate if there are more than 2000 different ones",
   ),
   otherStatuses: exactly({ records: v.count, share }),
-  failures: described(
-    nullable(exactly({
+  failures: orNull(
+    exactly({
       records: v.count,
       share: nullable(share),
-      low: described(nullable(v.share), "The lower end of its 95 % interval (Wilson)"),
-      high: described(nullable(v.share), "The upper end"),
-    })),
+      low: orNull(v.share, "The lower end of its 95 % interval (Wilson)"),
+      high: orNull(v.share, "The upper end"),
+    }),
     "Null if no status counts as a failure in the workspace",
   ),
   latency: exactly({ records: measured, p50: latency, p95: latency, p99: latency, mean: latency }),
@@ -158,7 +158,7 @@ export const recordStats = {
     p50: tokens,
     p95: tokens,
     p99: tokens,
-    mean: described(nullable(v.numeric), "Of input and output together, per record with tokens"),
+    mean: orNull(v.numeric, "Of input and output together, per record with tokens"),
   }),
   cost: exactly({
     records: described(v.count, "How many records have a cost: their own, or one by the prices"),
@@ -167,7 +167,7 @@ export const recordStats = {
     p50: cost,
     p95: cost,
     p99: cost,
-    mean: described(nullable(usd), "USD per record with a cost, rounded to 12 decimals"),
+    mean: orNull(usd, "USD per record with a cost, rounded to 12 decimals"),
   }),
   feedback,
 };
@@ -182,7 +182,7 @@ export type VersionStats = Infer<typeof VersionStats>;
 
 const figures = {
   records: v.count,
-  failures: described(nullable(v.count), "How many failed. Null if no status counts as a failure"),
+  failures: orNull(v.count, "How many failed. Null if no status counts as a failure"),
   latency: exactly({ p50: latency, p95: latency }),
   tokens: exactly({ records: measured, prompt: tokenSum, completion: tokenSum }),
   cost: exactly({ total: usd, unpriced: v.count }),

@@ -269,6 +269,10 @@ export const described = <T, S>(struct: Struct<T, S>, description: string, more:
 export const option = <T, S>(struct: Struct<T, S>, description: string, more?: JsonSchema): Struct<T | undefined, S> =>
   optional(described(struct, description, more));
 
+/** A value that may be null instead, with its description. */
+export const orNull = <T, S>(struct: Struct<T, S>, description: string): Struct<T | null, S> =>
+  described(nullable(struct), description);
+
 /** A struct of JSON that `readObject` returns as its text. The text fits too. */
 export const rawJson = <T>(struct: Struct<T, unknown>): Struct<JsonText<T>, null> => {
   const { findFault } = metaOf(struct);
