@@ -1,0 +1,176 @@
+// Sends a request to an address that a user named, and reaches nothing inside: only https, no credentials, no redirects, and no
+// address of a private network. A name is resolved once, its addresses are checked, and the connection goes to one of those, so
+// that a name which changes in between leads nowhere else.
+import { Buffer } from "node:buffer";
+import { lookup } from "node:dns/promises";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { BlockList, isIP } from "node:net";
+
+/** What is sent. `headers` has no Host and no Content-Length. */
+export type OutboundRequest = { url: string; headers: Record<string, string>; body: string };
+
+/** What came back: `text` is its beginning, and `retryAfter` its header Retry-After. */
+export type OutboundResponse = { status: number; text: string; retryAfter: string | undefined };
+
+export type OutboundOptions = {
+  /** Hosts, as in `hooks.internal` or `10.0.0.7:8080`, that may be inside, and may be reached by http. */
+  allowed: readonly string[];
+  /** ms that all of it may take. */
+  timeout: number;
+  /** Replaces the resolver of the machine. */
+  resolve?: (name: string) => Promise<string[]>;
+  /** Certificates of authorities to trust besides those of the machine, in PEM. */
+  ca?: string | undefined;
+};
+
+const maxText = 1024; // characters of a response that are kept
+const maxUrlLength = 2000; // characters
+
+/** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
+export function addressFault(text: string, allowed: readonly string[]): string | undefined {
+  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
+  if (!URL.canParse(text)) return "must be a URL such as https://example.com/hooks";
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
+  const isAllowed = isNamed(url, allowed);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return "must begin with https://";
+  if (isAllowed) return undefined;
+  const host = hostOf(url);
+  if (isIP(host) > 0 ? isInside(host) : insideName.test(host)) return `leads to ${host}, which is no public address`;
+  return undefined;
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+const insideName =
+  /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|test|invalid|example)$/;
+
+const isNamed = (url: URL, allowed: readonly string[]): boolean =>
+  allowed.includes(url.host) || allowed.includes(hostOf(url));
+
+const inside = new BlockList();
+// Special-purpose addresses: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
+// Addresses of IPv4 in those of IPv6 are checked as what they are.
+for (
+  const subnet of [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+  ]
+) {
+  const [address, bits] = subnet.split("/") as [string, string];
+  inside.addSubnet(address, Number(bits), address.includes(":") ? "ipv6" : "ipv4");
+}
+
+/** Whether an address is private, or means something special. What is no address is taken for one that is. */
+export function isInside(address: string): boolean {
+  const family = isIP(address);
+  return family === 0 || address.includes("%") || inside.check(address, family === 4 ? "ipv4" : "ipv6");
+}
+
+const resolveAll = async (name: string): Promise<string[]> =>
+  (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+
+/**
+ * Sends a request by POST. Rejects with what kept it from a response, in words for people. A redirect is a response like any
+ * other: nothing follows it.
+ */
+export async function send(
+  { url: text, headers, body }: OutboundRequest,
+  { allowed, timeout, resolve = resolveAll, ca }: OutboundOptions,
+): Promise<OutboundResponse> {
+  const fault = addressFault(text, allowed);
+  if (fault !== undefined) throw new Error(`The URL ${fault}`);
+  const url = new URL(text), host = hostOf(url);
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), timeout);
+  const late = new Promise<never>((_, reject) =>
+    controller.signal.addEventListener("abort", () => reject(new Error(`No response in ${timeout / 1000} s`)))
+  );
+  const work = async () => {
+    const addresses = isIP(host) > 0 ? [host] : await resolve(host);
+    const [address] = addresses;
+    if (address === undefined) throw new Error(`${host} has no address`);
+    const hidden = isNamed(url, allowed) ? undefined : addresses.find(isInside);
+    if (hidden !== undefined) throw new Error(`${host} leads to ${hidden}, which is no public address`);
+    controller.signal.throwIfAborted();
+    return await exchange({ url, host, address, headers, body, ca }, controller.signal);
+  };
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    clearTimeout(timer);
+    controller.abort();
+  }
+}
+
+type Exchange = {
+  url: URL;
+  host: string;
+  address: string;
+  headers: Record<string, string>;
+  body: string;
+  ca: string | undefined;
+};
+
+/** Sends a request to an address, whatever its name leads to by now, and reads the beginning of the response. */
+function exchange({ url, host, address, headers, body, ca }: Exchange, signal: AbortSignal): Promise<OutboundResponse> {
+  return new Promise((resolve, reject) => {
+    const isSecure = url.protocol === "https:";
+    const request = (isSecure ? requestHttps : requestHttp)({
+      host: address,
+      port: url.port || (isSecure ? 443 : 80),
+      path: url.pathname + url.search,
+      method: "POST",
+      headers: { ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)), Connection: "close" },
+      agent: false,
+      // The certificate must be one of the name, though the connection goes to an address.
+      ...isSecure ? { servername: isIP(host) > 0 ? "" : host, ...ca === undefined ? {} : { ca } } : {},
+    }, (response) => {
+      let text = "";
+      const end = () => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, text: text.slice(0, maxText), retryAfter: headers["retry-after"] });
+        request.destroy();
+      };
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => {
+        text += part;
+        if (text.length >= maxText) end();
+      });
+      response.on("end", end);
+      response.on("error", end);
+    });
+    request.on("error", (error) => reject(error));
+    signal.addEventListener("abort", () => request.destroy());
+    request.end(body);
+  });
+}

@@ -1,0 +1,180 @@
+// What a service sends to an address that somebody named reaches nothing inside.
+// Runs on every runtime.
+import { readFile } from "node:fs/promises";
+import { createServer as createHttp } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo } from "node:net";
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { addressFault, isInside, send } from "../../src/runtime/outbound.ts";
+import { pathOf } from "../runtimes.ts";
+
+const test = suite("outbound");
+
+const name = "hooks.promptledger.dev";
+const cert = await readFile(pathOf("test/runtime/receiver-cert.pem"), "utf8");
+const key = await readFile(pathOf("test/runtime/receiver-key.pem"), "utf8");
+
+async function listening(server: Server): Promise<{ port: number; close(): void }> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Sends to a receiver of https, whose name leads to this machine. */
+async function sendTo(answer: RequestListener, { timeout = 60_000, host = name, ca = cert } = {}) {
+  let resolved = 0;
+  const { port, close } = await listening(createHttps({ cert, key }, answer));
+  const request = { url: `https://${host}:${port}/hook?a=1`, headers: { "X-Test": "1" }, body: '{"a":"ü"}' };
+  try {
+    return await send(request, {
+      ...{ allowed: [host], timeout, ca },
+      resolve: () => Promise.resolve([resolved++ === 0 ? "127.0.0.1" : "127.0.0.9"]),
+    });
+  } finally {
+    assert.is(resolved, 1, "a name is resolved once, so that it cannot change after it was checked");
+    close();
+  }
+}
+
+const rejection = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(() => "sent", (error: Error) => error.message);
+
+test("sends to the address that was checked, and the certificate must be one of the name", async () => {
+  const seen: unknown[] = [];
+  const response = await sendTo((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (part) => body += part).on("end", () => {
+      const { method, url, headers } = request;
+      seen.push({ method, url, body, host: headers.host!.replace(/\d+/, "PORT"), length: headers["content-length"] });
+      response.writeHead(201, { "Retry-After": "7" }).end("stored");
+    });
+  });
+  assert.equal(response, { status: 201, text: "stored", retryAfter: "7" });
+  assert.equal(seen, [{ method: "POST", url: "/hook?a=1", body: '{"a":"ü"}', host: `${name}:PORT`, length: "10" }]);
+  assert.is.not(await rejection(sendTo((_, response) => response.end(), { host: "other.promptledger.dev" })), "sent");
+  assert.is.not(await rejection(sendTo((_, response) => response.end(), { ca: "" })), "sent");
+});
+
+test("keeps the first kB of a response without end, follows no redirect, and gives up in time", async () => {
+  const endless = await sendTo((_, response) => {
+    response.writeHead(500);
+    const timer = setInterval(() => response.write("x".repeat(4096)), 1);
+    response.on("close", () => clearInterval(timer));
+  });
+  assert.equal([endless.status, endless.text], [500, "x".repeat(1024)]);
+  const moved = await sendTo((_, response) => response.writeHead(302, { Location: "https://127.0.0.1/" }).end());
+  assert.is(moved.status, 302);
+  assert.is(await rejection(sendTo(() => {}, { timeout: 50 })), "No response in 0.05 s");
+  const slow: RequestListener = (_, response) => {
+    const timer = setInterval(() => response.write("x"), 5);
+    response.on("close", () => clearInterval(timer));
+  };
+  assert.is(await rejection(sendTo(slow, { timeout: 50 })), "No response in 0.05 s");
+});
+
+const forbidden = [
+  "https://localhost/",
+  "https://LOCALHOST./",
+  "https://app.localhost/",
+  "https://printer.local/",
+  "https://vault.internal/",
+  "https://intranet/",
+  "https://metadata.google.internal/computeMetadata/v1/",
+  "https://127.0.0.1/",
+  "https://127.1/",
+  "https://0x7f.1/",
+  "https://0x7f000001/",
+  "https://2130706433/",
+  "https://017700000001/",
+  "https://0177.0.0.1/",
+  "https://１２７.0.0.1/",
+  "https://127。0。0。1/",
+  "https://127.0.0.1./",
+  "https://%31%32%37.0.0.1/",
+  "https://0/",
+  "https://0.0.0.0/",
+  "https://10.0.0.1/",
+  "https://172.31.255.255/",
+  "https://192.168.1.1/",
+  "https://169.254.169.254/latest/meta-data/",
+  "https://0xa9fea9fe/",
+  "https://100.64.0.1/",
+  "https://198.18.0.1/",
+  "https://224.0.0.1/",
+  "https://255.255.255.255/",
+  "https://[::1]/",
+  "https://[::]/",
+  "https://[::ffff:127.0.0.1]/",
+  "https://[::ffff:a9fe:a9fe]/",
+  "https://[::127.0.0.1]/",
+  "https://[64:ff9b::10.0.0.1]/",
+  "https://[64:ff9b::a00:1]/",
+  "https://[2002:7f00:1::]/",
+  "https://[2001:0:7f00:1::]/",
+  "https://[fe80::1]/",
+  "https://[fc00::1]/",
+  "https://[fd00:ec2::254]/",
+  "https://[ff02::1]/",
+  "http://example.com/",
+  "file:///etc/passwd",
+  "gopher://example.com/",
+  "https://user@example.com/",
+  "https://user:secret@example.com/",
+  "https://8.8.8.8@127.0.0.1/",
+  "//example.com/",
+  "example.com",
+];
+
+for (const url of forbidden) {
+  test(`sends nothing to ${url}`, async () => {
+    assert.type(addressFault(url, []), "string");
+    const resolve = () => Promise.reject(new Error("it is not even resolved"));
+    assert.match(
+      await rejection(send({ url, headers: {}, body: "" }, { allowed: [], timeout: 60_000, resolve })),
+      /^The URL /,
+    );
+  });
+}
+
+test("sends nothing to a name that leads inside, be it by one of its addresses", async () => {
+  const options = { allowed: ["10.0.0.7:8080"], timeout: 60_000 };
+  const to = (...addresses: string[]) =>
+    rejection(
+      send({ url: "https://example.com/", headers: {}, body: "" }, {
+        ...options,
+        resolve: () => Promise.resolve(addresses),
+      }),
+    );
+  assert.is(await to("127.0.0.1"), "example.com leads to 127.0.0.1, which is no public address");
+  assert.is(await to("93.184.216.34", "10.0.0.7"), "example.com leads to 10.0.0.7, which is no public address");
+  assert.is(await to("::ffff:10.0.0.7"), "example.com leads to ::ffff:10.0.0.7, which is no public address");
+  assert.is(await to("fe80::1%eth0"), "example.com leads to fe80::1%eth0, which is no public address");
+  assert.is(await to(), "example.com has no address");
+});
+
+test("public addresses are not inside, and settings allow others", async () => {
+  for (const address of ["8.8.8.8", "1.1.1.1", "172.32.0.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"]) {
+    assert.not(isInside(address), address);
+  }
+  const allowed = ["hooks.internal", "10.0.0.7:8080"];
+  for (const url of ["http://hooks.internal/x", "https://hooks.internal:99/", "http://10.0.0.7:8080/"]) {
+    assert.is(addressFault(url, allowed), undefined, url);
+  }
+  for (const url of ["http://10.0.0.7/", "https://a.hooks.internal/", "ftp://hooks.internal/"]) {
+    assert.type(addressFault(url, allowed), "string", url);
+  }
+  const { port, close } = await listening(createHttp((_, response) => response.end("plain")));
+  const url = `http://127.0.0.1:${port}/`;
+  const { text } = await send({ url, headers: {}, body: "" }, { allowed: [`127.0.0.1:${port}`], timeout: 60_000 });
+  close();
+  assert.is(text, "plain");
+});
+
+test.run();
