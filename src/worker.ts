@@ -5,11 +5,14 @@ import { createLog } from "./common/log.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
+import { createDelivery, removeOldDeliveries } from "./management/deliver.ts";
+import type { Store } from "./management/operation.ts";
 import { after } from "./management/paced.ts";
 import { checkGuards } from "./management/rollout-checks.ts";
 import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
+import { sendFrom } from "./runtime/worker-send.ts";
 import { answer, requireRemote } from "./runtime/worker-requests.ts";
 
 export {
@@ -25,6 +28,7 @@ export {
 export type * from "./runtime/workers.ts";
 
 const scheduledTime = 20_000; // ms
+const webhookTimeout = 15_000; // ms that a webhook has to answer
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
 
@@ -37,6 +41,20 @@ function serviceOf(env: object) {
   const { faces } = servedFaces(config, config.mcp ? [mcp()] : []);
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
+}
+
+/** Sends to webhooks what is due. */
+async function deliver(store: Store, allowed: readonly string[], isOver: () => boolean): Promise<void> {
+  const failures: unknown[] = [];
+  const delivery = createDelivery({
+    ...{ store, isOver, send: sendFrom(allowed, webhookTimeout) },
+    onAttempt() {},
+    onError: (error) => void failures.push(error),
+  });
+  if (!await delivery.look()) return;
+  await delivery.rest();
+  await removeOldDeliveries(store, isOver);
+  if (failures.length > 0) throw failures[0];
 }
 
 /**
@@ -57,11 +75,17 @@ export default {
     const database = openRemote(requireRemote(config.database), "serve");
     const options = { holder: crypto.randomUUID(), interval: 0, isOver: after(scheduledTime) };
     const store = { database, clock: Date.now };
+    const delivering = deliver(store, config.webhookAllow, options.isOver).then(
+      () => undefined,
+      (error) => ({ error }),
+    );
     const guards = await checkGuards(store, options.isOver);
     if (guards.stopped > 0) {
       log?.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: guards.stopped });
     }
     const run = await runUpkeep(store, options);
+    const failure = await delivering;
+    if (failure !== undefined) throw failure.error;
     if (guards.error !== undefined) throw guards.error;
     if ("nextAt" in run) return;
     if (run.error !== undefined) throw run.error;

@@ -35,6 +35,7 @@ import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
 import { recordPresentations, sessionPresentations } from "./records.ts";
 import { reviewPresentations } from "./reviews.ts";
+import { webhookPresentations } from "./webhooks.ts";
 
 // Only the commands that start a service load it and its console, which take 12 MB.
 const serviceCommands: Command[] = [
@@ -167,6 +168,7 @@ const operationCommands = commandsOf(operations, [
   ...pricePresentations,
   ...auditPresentations,
   ...eventPresentations,
+  ...webhookPresentations,
 ]);
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];

@@ -17,7 +17,6 @@ const roleNote = `In parentheses: the role that a token needs on a service, or a
 const examples = `Examples
   promptledger prompt push support/chat.json --deploy staging
   promptledger deploy promote support/chat@production --from staging
-  promptledger record list --deploy support/chat@production --failures --from 1d
 `;
 
 /** The nouns with their verbs, examples, and where to go on. */
@@ -31,7 +30,6 @@ export function overview(columns = defaultWidth): string {
   const hasSeveral = ([, verbs]: Row) => /^[^[].*,/.test(verbs);
   const others = rows.filter((row) => !hasSeveral(row)).map((row) => row.join(" ").trimEnd());
   return `Usage: promptledger NOUN [VERB] [OPTIONS]
-
 ${layOutRows(rows.filter(hasSeveral), columns)}${wrap(`  ${others.join(", ")}`, columns, 2)}
 
 ${examples}

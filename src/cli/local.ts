@@ -5,6 +5,7 @@ import type { Database } from "../database/database.ts";
 import type { SchemaPolicy } from "../database/open-migrated.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
+import { addressFault } from "../runtime/outbound.ts";
 import { openConfigured } from "../runtime/open-configured.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { userOf } from "./command.ts";
@@ -36,7 +37,8 @@ export async function openLocal(
   if (applied.includes("001-create-catalog")) say(`${describeCreated(env)}\n`);
   const secrets = [config.adminToken, env.PROMPTLEDGER_TOKEN]
     .filter((token): token is string => token !== undefined && adminTokenFault(token) === undefined);
-  const store = { database, clock: Date.now, report, secrets }, actor = userOf(terminal) ?? "";
+  const urlFault = (url: string) => addressFault(url, config.webhookAllow);
+  const store = { database, clock: Date.now, report, secrets, urlFault }, actor = userOf(terminal) ?? "";
   const callAs: Local["callAs"] = (caller) => (operation, input) =>
     perform(operation, { ...store, caller: { ...caller, actor } }, { value: input });
   return {

@@ -43,6 +43,8 @@ export type Config = Readonly<{
   shutdownTimeout: number;
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
+  /** Hosts, as in `hooks.internal` or `10.0.0.7:8080`, that webhooks may reach inside, and by http. */
+  webhookAllow: readonly string[];
 }>;
 
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -107,6 +109,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`CORS_ORIGIN ${originsExpected}, separated by commas`);
   }
 
+  const webhookAllow = read("WEBHOOK_ALLOW")?.split(",").map((host) => host.trim().toLowerCase()) ?? [];
+  if (!webhookAllow.every(isHost)) {
+    faults.push("WEBHOOK_ALLOW must be hosts such as hooks.internal or 10.0.0.7:8080, separated by commas");
+  }
+
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
     databaseAdminUrl,
@@ -125,6 +132,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     shutdownDelay: 1000 * integer("SHUTDOWN_DELAY", 0, 0, 3600),
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),
+    webhookAllow: Object.freeze(webhookAllow),
   });
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   if (config.mcp && adminToken === undefined && !config.management) {
@@ -150,6 +158,13 @@ export const originsExpected = "must be * or origins such as https://app.example
 /** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
 export const isOrigin = (text: string): boolean =>
   text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
+/** Whether a text is a host as URLs have it, with or without a port. */
+function isHost(text: string): boolean {
+  if (/[/?#@\\\s]/.test(text) || !URL.canParse(`http://${text}`)) return false;
+  const { host, hostname } = new URL(`http://${text}`);
+  return host === text || `${hostname}:80` === text;
+}
 
 const isHttpUrl = (text: string): boolean =>
   /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).username === "";

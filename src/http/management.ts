@@ -72,15 +72,16 @@ export type ManagementMembers = { admin: Admin };
 export function management(options?: OffOptions): ManagementFace<ManagementMembers> & { readonly isOn: false };
 export function management(options: ManagementOptions): ManagementFace<ManagementMembers>;
 export function management(options: ManagementOptions = {}): ManagementFace<ManagementMembers> {
-  return managementWith(options, () => createSlots(maxLongWork, slotTimeout, managementOverloaded));
+  return managementWith(options);
 }
 
 /** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
 export function managementWith(
   options: ManagementOptions,
-  boundLongWork: () => Slots,
-  { quietMs = defaultQuietMs, changeTimeout = slotTimeout }: { quietMs?: number | undefined; changeTimeout?: number } =
-    {},
+  boundLongWork: () => Slots = () => createSlots(maxLongWork, slotTimeout, managementOverloaded),
+  { quietMs = defaultQuietMs, changeTimeout = slotTimeout, urlFault }:
+    & { quietMs?: number | undefined; changeTimeout?: number }
+    & Pick<Store, "urlFault"> = {},
 ): ManagementFace<ManagementMembers> {
   checkOptions("management", options, checks);
   const { adminToken, tokens = false } = options;
@@ -91,7 +92,7 @@ export function managementWith(
   /** Opens a service for the requests and the code that manage it, which share this. */
   function open(host: FaceHost, gate: Gate): ManagementAccess {
     const { database, clock } = host;
-    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets });
+    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets, urlFault });
     const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
     const stores = {
       store: { ...openStore(), changes, waiters: createShares(maxWaiters) },

@@ -18,6 +18,7 @@ import { addIssue, areOther, readSecrets } from "./secret-rows.ts";
 import type { Holder, Issued, SecretKind } from "./secret-rows.ts";
 import { tokenTable } from "./tokens.ts";
 import { findVersionFaults } from "./version-rows.ts";
+import { webhookTable } from "./webhooks.ts";
 import { workspaceTable } from "./workspaces.ts";
 
 type Item = Holder & { createdAt: number; workspaceId?: string | null };
@@ -33,6 +34,7 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   prompt: { where: findPrompts, toItem: toPrompt },
   deployment: { where: findDeployments, toItem: toDeployment },
   review: { where: findReviews, toItem: toReview },
+  webhook: webhookTable,
   price: priceTable,
 };
 

@@ -42,6 +42,12 @@ export const eventTypes = {
   "review.deleted": "A list of records to review was deleted",
   "price.set": "A model has a price, or another one",
   "price.removed": "A model has no price any more",
+  "webhook.created": "A webhook was created",
+  "webhook.updated": "A webhook has another address, or other events",
+  "webhook.rotated": "A webhook got a new secret",
+  "webhook.enabled": "A webhook is on again",
+  "webhook.disabled": "A webhook is off: somebody switched it off, or its deliveries failed",
+  "webhook.deleted": "A webhook was deleted",
 } as const;
 
 /** The actions of the audit log whose events have another name. */

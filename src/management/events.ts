@@ -112,6 +112,9 @@ export const listEvents = operation({
   },
 });
 
+/** Who reads events: a caller, or a webhook of one workspace or of all. */
+type Reader = Pick<Management, "database"> & { caller: Pick<Management["caller"], "workspaceId"> };
+
 type Request = { start: number; wanted: string | null; workspaceId: WorkspaceId | null; limit: number };
 
 const pollInterval = 500; // ms. Other processes make events too, so that a look at the database is the only sure sign
@@ -130,13 +133,44 @@ async function poll(management: Management, request: Request, isOver: () => bool
 }
 
 /** The position of the newest event. */
-async function findNewest({ database, caller: { workspaceId: bound } }: Management): Promise<number> {
-  const [row] = await database.read(
-    bound === undefined
-      ? { sql: "select position from audit_head where id = 1" }
-      : { sql: "select count(*) as position from audit_log where workspace_id = ?", args: [bound] },
-  );
-  return integer(row!, "position");
+async function findNewest(reader: Reader): Promise<number> {
+  const { database, caller } = reader;
+  return caller.workspaceId === undefined ? await findHead(database) : await toOwn(reader, Number.MAX_SAFE_INTEGER);
+}
+
+/** The position of the newest entry of the whole log. */
+export async function findHead(database: Database): Promise<number> {
+  return integer((await database.read({ sql: "select position from audit_head where id = 1" }))[0]!, "position");
+}
+
+/** A position of the whole log among the events of the reader: how many there are up to it. */
+async function toOwn({ database, caller: { workspaceId: bound } }: Reader, position: number): Promise<number> {
+  if (bound === undefined) return position;
+  const sql = "select count(*) as number from audit_log where workspace_id = ? and position <= ?";
+  return integer((await database.read({ sql, args: [bound, position] }))[0]!, "number");
+}
+
+/** The position in the whole log of an event of the reader. */
+async function fromOwn({ database, caller: { workspaceId: bound } }: Reader, number: number): Promise<number> {
+  if (bound === undefined) return number;
+  const sql = "select position from audit_log where workspace_id = ? order by position limit 1 offset ?";
+  return integer((await database.read({ sql, args: [bound, number - 1] }))[0]!, "position");
+}
+
+/**
+ * The events of the types behind a position of the whole log, as a token of the workspace, or of all, sees them. `next` is up to
+ * where in the whole log they were read.
+ */
+export async function readBehind(
+  reader: Reader,
+  position: number,
+  { types, limit }: { types: string | null; limit: number },
+): Promise<EventList> {
+  const head = await findHead(reader.database);
+  const start = await toOwn(reader, position), newest = await toOwn(reader, head);
+  const wanted = types === null ? null : JSON.stringify(actionsOf(types));
+  const { items, next } = await readEvents(reader, { start, newest, wanted, workspaceId: null, limit });
+  return { items, next: next === newest ? head : await fromOwn(reader, next) };
 }
 
 /** For a token of one workspace its events are numbered by themselves: a position among all would tell what others do. */
@@ -148,7 +182,7 @@ const numbered = (isBound: boolean) =>
     : "select *, position as number from audit_log where position > :start";
 
 async function readEvents(
-  { database, caller: { workspaceId: bound } }: Management,
+  { database, caller: { workspaceId: bound } }: Reader,
   { start, newest, wanted, workspaceId, limit }: Request & { newest: number },
 ): Promise<EventList> {
   const rows = await database.read({

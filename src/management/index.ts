@@ -33,6 +33,9 @@ import { tokenOperations } from "./tokens.ts";
 import { usageOperations } from "./usage.ts";
 import { verify } from "./verify.ts";
 import { versionOperations } from "./versions.ts";
+import { deliveryOperations } from "./webhook-deliveries.ts";
+import { webhookChangeOperations } from "./webhook-changes.ts";
+import { webhookOperations } from "./webhooks.ts";
 import { workspaceOperations } from "./workspaces.ts";
 
 /** Operations that the description shows together, under a tag with a sentence about it. */
@@ -101,6 +104,11 @@ export const groups = [
   },
   { tag: "Audit", about: "The audit log: who changed what. Entries are never modified.", operations: auditOperations },
   { tag: "Events", about: "What has changed, in order, for programs that follow it.", operations: [listEvents] },
+  {
+    tag: "Webhooks",
+    about: "Addresses to which the service sends events, and what became of each delivery.",
+    operations: [...webhookOperations, ...webhookChangeOperations, ...deliveryOperations],
+  },
 ] as const satisfies readonly Group[];
 
 /** The type of every operation. */

@@ -146,6 +146,18 @@ export const nouns = {
     page: "tokens/:id",
     section: { path: "tokens", title: "Tokens", isSetup: true },
   },
+  webhook: {
+    name: "Webhook",
+    prefix: "wh",
+    owner: "either",
+    title: "address",
+    tables: [
+      { name: "webhooks" },
+      { name: "webhook_secrets", key: "webhook_id, secret", holder: "webhook_id" },
+      { name: "webhook_deliveries", key: "webhook_id, number", holder: "webhook_id", bytes: "octet_length(event)" },
+    ],
+    audit: { unlogged: ["createdAt", "lastSuccessAt"] },
+  },
   price: {
     name: "Price",
     prefix: "price",

@@ -76,6 +76,8 @@ export type Store = {
   waiters?: Shares | undefined;
   /** What this process has counted of the log. Without it, statistics read all that they count. */
   kept?: KeptTallies | undefined;
+  /** Why nothing may be sent to a URL; undefined if it may. Default: what its text tells (`common/outbound-url.ts`). */
+  urlFault?: ((url: string) => string | undefined) | undefined;
   /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
   secrets?: readonly string[] | undefined;
 };

@@ -74,6 +74,7 @@ export const tokenId = idOf("token");
 export const priceId = idOf("price");
 export const reviewId = idOf("review");
 export const rolloutId = idOf("rollout");
+export const webhookId = idOf("webhook");
 export const recordId = idOf("record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

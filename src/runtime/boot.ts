@@ -18,14 +18,18 @@ import { yielding } from "../database/yielding.ts";
 import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
+import { startDeliverer } from "./deliverer.ts";
 import { openLogOutput } from "./log-output.ts";
 import { openConfigured } from "./open-configured.ts";
+import { addressFault, send } from "./outbound.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { servedFaces } from "./served-faces.ts";
 import type { Listen, Server } from "./server.ts";
 import { stopOnSignal } from "./stop.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { warnOfUsedQuotas } from "./used-quotas.ts";
+
+const webhookTimeout = 15_000; // ms that a webhook has to answer
 
 /** A service that runs: its base URL, and a function that makes a link to its console, which signs in with a token until it stops. */
 export type Started = { url: string; createLink(token: string): string };
@@ -56,7 +60,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
   // Most services are not for agents. They load nothing of it.
   const forAgents = config.mcp ? [(await import("../mcp/face.ts")).mcp()] : [];
-  const { pages, faces } = servedFaces(config, forAgents);
+  const { pages, faces } = servedFaces(config, forAgents, addressFault);
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });
   measureProcess(service.metrics);
@@ -74,7 +78,12 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   );
   const servers = probes === undefined ? [server] : [server, probes];
   const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics });
-  stopOnSignal({ servers, service, upkeep, output, log, shutdownDelay, shutdownTimeout });
+  const sending = { allowed: config.webhookAllow, timeout: webhookTimeout };
+  const deliverer = startDeliverer({
+    ...{ database, clock, log, metrics: service.metrics },
+    send: (request) => send(request, sending),
+  });
+  stopOnSignal({ servers, service, upkeep, deliverer, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);

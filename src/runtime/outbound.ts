@@ -6,6 +6,7 @@ import { lookup } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
+import { hostOf, isNamed, notPublic, urlFault } from "../common/outbound-url.ts";
 
 /** What is sent. `headers` has no Host and no Content-Length. */
 export type OutboundRequest = { url: string; headers: Record<string, string>; body: string };
@@ -25,28 +26,14 @@ export type OutboundOptions = {
 };
 
 const maxText = 1024; // characters of a response that are kept
-const maxUrlLength = 2000; // characters
 
 /** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
 export function addressFault(text: string, allowed: readonly string[]): string | undefined {
-  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
-  if (!URL.canParse(text)) return "must be a URL such as https://example.com/hooks";
-  const url = new URL(text);
-  if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
-  const isAllowed = isNamed(url, allowed);
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return "must begin with https://";
-  if (isAllowed) return undefined;
-  const host = hostOf(url);
-  if (isIP(host) > 0 ? isInside(host) : insideName.test(host)) return `leads to ${host}, which is no public address`;
-  return undefined;
+  const fault = urlFault(text, allowed);
+  if (fault !== undefined) return fault;
+  const url = new URL(text), host = hostOf(url);
+  return isIP(host) > 0 && !isNamed(url, allowed) && isInside(host) ? notPublic(host) : undefined;
 }
-
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-const insideName =
-  /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|test|invalid|example)$/;
-
-const isNamed = (url: URL, allowed: readonly string[]): boolean =>
-  allowed.includes(url.host) || allowed.includes(hostOf(url));
 
 const inside = new BlockList();
 // Special-purpose addresses: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
@@ -120,7 +107,7 @@ export async function send(
     const [address] = addresses;
     if (address === undefined) throw new Error(`${host} has no address`);
     const hidden = isNamed(url, allowed) ? undefined : addresses.find(isInside);
-    if (hidden !== undefined) throw new Error(`${host} leads to ${hidden}, which is no public address`);
+    if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
     controller.signal.throwIfAborted();
     return await exchange({ url, host, address, headers, body, ca }, controller.signal);
   };

@@ -1,17 +1,25 @@
 // The faces of a service with a process, or a Worker, of its own.
 import type { Config } from "../common/config.ts";
+import { urlFault } from "../common/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";
 import type { ConsoleFace } from "../console/face.ts";
 import type { Face } from "../http/face.ts";
 import { feedback } from "../http/feedback.ts";
-import { management } from "../http/management.ts";
+import { managementWith } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
 
-/** Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on. */
+/**
+ * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
+ * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell.
+ */
 export function servedFaces(
-  { adminToken, management: tokens }: Pick<Config, "adminToken" | "management">,
+  { adminToken, management: tokens, webhookAllow }: Pick<Config, "adminToken" | "management" | "webhookAllow">,
   others: readonly Face[] = [],
+  faultOf = urlFault,
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true });
-  return { pages, faces: [management({ adminToken, tokens }), openapi(), feedback(), pages, ...others] };
+  const management = managementWith({ adminToken, tokens }, undefined, {
+    urlFault: (url) => faultOf(url, webhookAllow),
+  });
+  return { pages, faces: [management, openapi(), feedback(), pages, ...others] };
 }

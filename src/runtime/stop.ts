@@ -12,6 +12,7 @@ type Stoppable = {
   servers: Server[];
   service: OwnService;
   upkeep: { stop(): void };
+  deliverer: { stop(): Promise<void> };
   output: LogOutput;
   log: Log;
   shutdownDelay: number;
@@ -24,7 +25,7 @@ type Stoppable = {
  * process that is too busy to handle signals. An uncaught error is logged, and ends the process too.
  */
 export function stopOnSignal(
-  { servers, service, upkeep, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
+  { servers, service, upkeep, deliverer, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
 ): void {
   let stoppingSince: number | undefined;
 
@@ -37,7 +38,7 @@ export function stopOnSignal(
     upkeep.stop();
     log.info("Stopping; a second SIGTERM or Ctrl-C exits at once");
     const isDone = await Promise.race([
-      finish(servers, service, shutdownDelay).then(() => true),
+      Promise.all([finish(servers, service, shutdownDelay), deliverer.stop()]).then(() => true),
       pause(shutdownTimeout * (1 - closingShare)).then(() => false),
     ]);
     if (!isDone) log.warn("Timed out waiting for requests in flight", { requests: service.countInFlight() });

@@ -187,7 +187,7 @@ async function inputOf(command: Command, parameters: Parameter[]): Promise<objec
   const args = readArguments(command.parameters, argv);
   const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
   const feedback = { record: "order-1", name: "thumb", value: true };
-  const file = { price: prices, feedback }[command.name[0]!] ?? promptFile;
+  const file = { price: prices, feedback, webhook: "ghp_token" }[command.name[0]!] ?? promptFile;
   const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(file)) } };
   await command.run(context).then(
     () => assert.unreachable(),

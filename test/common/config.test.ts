@@ -34,6 +34,7 @@ test("without settings it serves a file in the working directory on loopback", (
     shutdownDelay: 0,
     shutdownTimeout: 10_000,
     corsOrigins: [],
+    webhookAllow: [],
   });
 });
 
@@ -119,6 +120,22 @@ const noOrigins = [
 ];
 for (const origin of noOrigins) {
   test(`refuses CORS_ORIGIN=${origin}`, () => assert.match(refusal({ CORS_ORIGIN: origin }), "CORS_ORIGIN must be"));
+}
+
+test("WEBHOOK_ALLOW is hosts, with or without a port", () => {
+  const hosts = "Hooks.internal, 10.0.0.7:8080,[::1]:9000,localhost:80";
+  assert.equal(readConfig({ WEBHOOK_ALLOW: hosts }).webhookAllow, [
+    ...["hooks.internal", "10.0.0.7:8080", "[::1]:9000", "localhost:80"],
+  ]);
+});
+
+for (const host of ["http://hooks.internal", "a b", "hooks.internal/path", "a,", "a@b", "a:99999"]) {
+  test(`refuses WEBHOOK_ALLOW=${host}`, () => {
+    assert.match(
+      refusal({ WEBHOOK_ALLOW: host }),
+      "WEBHOOK_ALLOW must be hosts such as hooks.internal or 10.0.0.7:8080",
+    );
+  });
 }
 
 for (const timeout of ["0", "3601", "10s", "1.5"]) {

@@ -359,7 +359,10 @@ test("a reusable link signs in again, for as long as its token is valid", async 
 });
 
 test("while management is off there is no console, and it says how to turn it on", async () => {
-  const service = serveDatabase(await openMemory(), servedFaces({ adminToken: undefined, management: false }));
+  const service = serveDatabase(
+    await openMemory(),
+    servedFaces({ adminToken: undefined, management: false, webhookAllow: [] }),
+  );
   const response = await service.fetch(new Request(`${origin}/console/workspaces`));
   assert.is(response.status, 404);
   assert.match(await response.text(), "ADMIN_TOKEN");

@@ -75,6 +75,7 @@ const landed = {
   "027-create-rollouts": "f1b3e146d1997451df486ed5851e73021fffcd74a6685722338c3d62be8da435",
   "028-guard-rollouts": "3ff8eb612cac7a60ea071be7b1b8552673513789cca56c445daea386721b5075",
   "029-count-changes": "d73e43b3fc1b5be8434f96ab999b7bf0f29c2a5f97d094882a2c755b1367ccf5",
+  "030-create-webhooks": "416d652cd2eb00acaf261ebd4b6786c42c0f790bc3cdf2797862d52d1101f334",
 };
 
 test("a migration that has landed is never edited", () => {

@@ -251,6 +251,7 @@ const good: Record<string, object> = {
   showSession: { sessionId: "x" },
   setPrice: { model: "x", input: "1", output: "1" },
   setPrices: { prices: [] },
+  createWebhook: { url: "https://example.com/" },
   compareStats: { a: "x", b: "x" },
   applyPrompts: { workspaceId: "x", prompts: [] },
   readLiveVersion: { time: 1 },

@@ -9,6 +9,7 @@ import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
+import { makeWebhooks, webhookCases } from "./openapi-webhook-cases.ts";
 
 /** A world with everything that operations can show, on a database that can be made to fail. */
 export async function openWorld(options: { bodyTimeout?: number } = {}) {
@@ -65,6 +66,7 @@ async function fillWorld() {
     tokenId: await useToken(world),
     priceId: await makePrice(world),
     cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
+    webhooks: await makeWebhooks(world),
   };
   await world.drain();
   return { facts, statements: await readStatements(world.database) };
@@ -936,6 +938,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       ({ cachedPriceId }) => ({ path: { id: cachedPriceId } }),
     ],
   },
+  ...webhookCases,
   reindex: { 200: [() => ({})] },
   verify: {
     200: [

@@ -51,8 +51,8 @@ const deeds = ["log", "record", "records", "session"];
 /** Inputs that are ids of an application's own. */
 const foreign = ["sessionId"];
 
-/** What verify does not read: how far people are with a review is said nowhere else. */
-const unverified = ["review_records"];
+/** What verify does not read, as it is said nowhere else: how far people are with a review, and what webhooks sent. */
+const unverified = ["review_records", "webhook_secrets", "webhook_deliveries"];
 
 const isSame = (actual: Iterable<string>, expected: Iterable<string>, message: string) =>
   assert.equal([...new Set(actual)].sort(), [...new Set(expected)].sort(), message);
@@ -193,7 +193,8 @@ test("the audit log of the console links what changed", async () => {
   const world = await createWorld();
   const made = await changeAll(world);
   const text = await (await visit(world)).see("/audit?everywhere=yes");
-  for (const [noun, { page = "no page" }] of audited) {
+  for (const [noun, { page }] of audited) {
+    if (page === undefined) continue;
     assert.ok(text.includes(`href="${page.replace(":id", made[noun] ?? "")}"`), `the log links no ${noun}`);
   }
 });
@@ -211,6 +212,7 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   const price = await make("/prices", { model: "m", input: "1", output: "2" });
   await world.submit(goodBody);
   const review = await make(`${of}/reviews`, { title: "Wednesday" });
+  taken(await world.manage("POST", "/webhooks", { url: "https://example.com/", workspaceId }), 201);
   return { key: keyId, prompt: promptId, deployment: deployId, token, price, review };
 }
 

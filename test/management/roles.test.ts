@@ -60,6 +60,8 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   setPrice: () => ({ model: "x", input: "2", output: "1" }),
   setPrices: () => ({ prices: [] }),
   removePrice: () => ({ id: "price_x" }),
+  createWebhook: () => ({ url: "https://example.com/" }),
+  resendWebhookDeliveries: () => ({ delivery: 1 }),
 };
 
 async function send(world: World, { method, path, input }: AnyOperation, values: Input, token: string) {
@@ -98,6 +100,7 @@ async function namedOf(world: World): Promise<Named> {
     Token: tokenId,
     Review: taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/reviews`, { title: "x" })).id,
     Rollout: rollout,
+    Webhook: await addWebhook(world),
   };
 }
 
@@ -116,6 +119,11 @@ async function addRollout({ database, workspaceId, deployId }: World): Promise<s
   return rollout.id;
 }
 
+async function addWebhook({ manage, workspaceId }: World): Promise<string> {
+  const webhook = { url: "https://example.com/", workspaceId };
+  return taken<{ id: string }>(await manage("POST", "/webhooks", webhook), 201).id;
+}
+
 const absent: Named = {
   Workspace: newId("ws", noon),
   "API key": newId("key", noon),
@@ -125,6 +133,7 @@ const absent: Named = {
   Token: newId("token", noon),
   Review: newId("review", noon),
   Rollout: newId("ro", noon),
+  Webhook: newId("wh", noon),
 };
 
 /** The input members that name something by an id. */
@@ -209,7 +218,16 @@ const listed = ({ output }: AnyOperation, { json, text }: Answer) =>
 
 /** Feedback has a history of its own, and reviews say who has done what. */
 const catalogOf = (world: World) =>
-  dump(world, "audit_log", "audit_head", "feedback", "feedback_names", "waiting_feedback", "review_records");
+  dump(
+    world,
+    "audit_log",
+    "audit_head",
+    "feedback",
+    "feedback_names",
+    "waiting_feedback",
+    "review_records",
+    "webhook_deliveries",
+  );
 
 /** What only those may do who have taken a record. */
 const needsTaking = ["finishReviewRecord", "skipReviewRecord", "returnReviewRecord"];

@@ -1,0 +1,66 @@
+// How the command line shows webhooks and their deliveries. A credential comes from a file, so that no list of processes has it.
+import { listWebhookDeliveries, resendWebhookDeliveries, testWebhook } from "../management/webhook-deliveries.ts";
+import type { Delivery } from "../management/webhook-deliveries.ts";
+import { rotateWebhook, updateWebhook } from "../management/webhook-changes.ts";
+import { createWebhook, listWebhooks } from "../management/webhooks.ts";
+import type { NewWebhook, Webhook } from "../management/webhooks.ts";
+import { show } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { formatTime } from "./format.ts";
+import { present } from "./operation-commands.ts";
+
+const explanations = { credential: "A file with the token that github asks for. - is standard input" };
+
+/** The most important columns come first, because a narrow terminal shows the last ones below. */
+const toRow = ({ id, address, events, format, workspaceId, disabledReason, lastSuccessAt }: Webhook) => {
+  const state = disabledReason === null ? "on" : `off (${disabledReason})`;
+  return { id, address, state, format, events: events ?? "all", workspaceId, lastSuccessAt };
+};
+
+const toDeliveryRow = (delivery: Delivery) => {
+  const { number, createdAt, type, outcome, attempts, status, error, durationMs, dueAt } = delivery;
+  return { number, createdAt, type, outcome: outcome ?? "due", attempts, status, error, durationMs, dueAt };
+};
+
+async function readCredential({ args, terminal }: CommandContext): Promise<{ credential?: string }> {
+  const file = args.findText("credential");
+  return file === undefined ? {} : { credential: (await terminal.read(file)).trim() };
+}
+
+function describeSecret({ secret, overlapEndsAt }: NewWebhook): string | undefined {
+  if (secret === null) return undefined;
+  const old = overlapEndsAt === null ? "" : `. The old one signs too until ${formatTime(overlapEndsAt)}`;
+  return `Store the secret now: it is not shown again${old}`;
+}
+
+export const webhookPresentations = [
+  present(createWebhook, {
+    explanations,
+    async run(context, input) {
+      const created = await context.call(createWebhook, { ...input, ...await readCredential(context) });
+      return show(created, describeSecret(created));
+    },
+  }),
+  present(updateWebhook, {
+    explanations,
+    check: (args) =>
+      ["url", "events", "credential"].every((name) => args.findText(name) === undefined)
+        ? "Nothing to change: set --url, --events or --credential"
+        : undefined,
+    async run(context, input) {
+      return { data: await context.call(updateWebhook, { ...input, ...await readCredential(context) }) };
+    },
+  }),
+  present(rotateWebhook, { show: (webhook) => show(webhook, describeSecret(webhook)) }),
+  present(listWebhooks, { row: toRow }),
+  present(listWebhookDeliveries, { row: toDeliveryRow }),
+  present(testWebhook, {
+    show: (made) => show(made, "The service sends it within seconds: see webhook deliveries"),
+  }),
+  present(resendWebhookDeliveries, {
+    check: (args) =>
+      (args.findNumber("delivery") === undefined) === (args.findNumber("since") === undefined)
+        ? "Give either --delivery or --since"
+        : undefined,
+  }),
+];

@@ -1,0 +1,28 @@
+// What the text of a URL tells of whether a service may send to it. Where addresses can be looked at, `runtime/outbound.ts` says
+// the rest.
+
+export const maxUrlLength = 2000; // characters
+
+/** Why nothing may be sent to a URL; undefined if it may, as far as its names tell. The text continues "The URL …". */
+export function urlFault(text: string, allowed: readonly string[]): string | undefined {
+  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
+  if (!URL.canParse(text)) return "must be a URL such as https://example.com/hooks";
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
+  const isAllowed = isNamed(url, allowed);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return "must begin with https://";
+  const host = hostOf(url);
+  return !isAllowed && !isAddress.test(host) && insideName.test(host) ? notPublic(host) : undefined;
+}
+
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+
+/** Whether the settings name the host of a URL, as in `hooks.internal` or `10.0.0.7:8080`. */
+export const isNamed = (url: URL, allowed: readonly string[]): boolean =>
+  allowed.includes(url.host) || allowed.includes(hostOf(url));
+
+export const notPublic = (address: string): string => `leads to ${address}, which is no public address`;
+
+const isAddress = /^[\d.]+$|:/;
+const insideName =
+  /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|test|invalid|example)$/;

@@ -1,0 +1,181 @@
+// Sends events to webhooks. Several processes may do so on one database. The audit log is the outbox: the events that a webhook has
+// not seen become its deliveries in one transaction, which only one process makes. One process at a time sends to a webhook, in the
+// order of the events, so that only what has to be sent again comes later.
+import type { WebhookId, WorkspaceId } from "../common/ids.ts";
+import type { Database } from "../database/database.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
+import { oneOf } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import { findHead, readBehind } from "./events.ts";
+import { operation, perform } from "./operation.ts";
+import type { Session, Store } from "./operation.ts";
+import { attempt, findDue, hasCome, judge, store as storeAttempt } from "./webhook-attempts.ts";
+import type { Send } from "./webhook-attempts.ts";
+import { disable } from "./webhook-changes.ts";
+import { isActive, nextNumber, requireWebhook, Webhook } from "./webhooks.ts";
+
+export type { Send } from "./webhook-attempts.ts";
+
+const batch = 100; // events that become deliveries in one transaction
+const maxTurns = 16; // webhooks to which a process sends at once
+const turnTime = 60_000; // ms after which another webhook has its turn
+const leaseTime = 60_000; // ms. A process that has not renewed its lease for that long is taken to have ended
+const keepTime = 30 * 86_400_000; // ms
+const removalBatch = 256; // rows
+
+/** Whether a process may send to a webhook, which is `w`, at `:now`. A lease that ends later than any came from a wrong clock. */
+const isFree = `(w.leased_until <= :now or w.leased_until > :now + ${2 * leaseTime}) and ${hasCome("w.paused_until")}`;
+
+/** What delivers: its store, how to send, when to end, and what gets the result of each attempt and what failed here. */
+export type DeliveryParts = {
+  store: Store;
+  send: Send;
+  isOver(): boolean;
+  onAttempt(result: "delivered" | "retried" | "failed"): void;
+  onError(error: unknown): void;
+};
+
+/**
+ * Makes what delivers. `look` begins with all that there is to do, and returns whether there are webhooks. `rest` resolves when
+ * that has ended: once nothing is due, or after `isOver` with the request that is being sent.
+ */
+export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>; rest(): Promise<void> } {
+  const { store: { database, clock }, isOver, onError } = parts;
+  const turns = new Map<WebhookId, Promise<void>>();
+  let seen = -1; // the position up to which every webhook has its deliveries
+  return {
+    async look() {
+      const [found] = await database.read({ sql: "select exists (select 1 from webhooks) as has_any" });
+      if (found!.has_any === 0) return false;
+      const head = await findHead(database);
+      if (head !== seen && await makeDeliveries(parts)) seen = head;
+      const rows = await database.read({
+        sql: `select w.id from webhooks w where ${isActive} and ${isFree}
+            and w.id in (select webhook_id from webhook_deliveries where ${hasCome("due_at")})
+          order by w.leased_until, w.id limit ${maxTurns}`,
+        args: { now: clock() },
+      });
+      for (const id of rows.map((row) => text<WebhookId>(row, "id"))) {
+        if (isOver() || turns.has(id) || turns.size >= maxTurns) continue;
+        turns.set(id, takeTurn(parts, id).catch(onError).finally(() => turns.delete(id)));
+      }
+      return true;
+    },
+    rest: async () => void await Promise.all(turns.values()),
+  };
+}
+
+/** Makes the deliveries of all events that webhooks have not seen. Returns whether that succeeded. */
+async function makeDeliveries({ store, onError }: DeliveryParts): Promise<boolean> {
+  const behind = await store.database.read({
+    sql: `select w.id from webhooks w where ${isActive} and case
+        when w.workspace_id is null then w.seen < (select position from audit_head where id = 1)
+        else exists (select 1 from audit_log a where a.workspace_id = w.workspace_id and a.position > w.seen)
+      end order by w.id`,
+  });
+  let isDone = true;
+  for (const row of behind) {
+    try {
+      while (await makeBatch(store, text(row, "id")));
+    } catch (error) {
+      // One that fails does not keep the others from their events.
+      onError(error);
+      isDone = false;
+    }
+  }
+  return isDone;
+}
+
+/** Makes the next deliveries of a webhook, unless another process makes them. Returns whether there may be more. */
+async function makeBatch({ database, clock }: Store, id: string): Promise<boolean> {
+  const sql = `select workspace_id, events, seen from webhooks w where id = ? and ${isActive}`;
+  const [row] = await database.read({ sql, args: [id] });
+  if (row === undefined) return false;
+  const workspaceId = textOrNull(row, "workspace_id") as WorkspaceId | null, seen = integer(row, "seen");
+  const reader = { database, caller: { workspaceId: workspaceId ?? undefined } };
+  const { items, next } = await readBehind(reader, seen, { types: textOrNull(row, "events"), limit: batch });
+  const events = items.map((event) => [event.id, event.type, JSON.stringify(event)]);
+  const isUnchanged = `w.id = :id and w.seen = :seen and ${isActive}`;
+  await database.write([
+    {
+      sql: `insert into webhook_deliveries (webhook_id, number, event_id, type, event, created_at, due_at)
+        select w.id, ${nextNumber} + e.key, e.value ->> 0, e.value ->> 1, e.value ->> 2, :now, 0
+        from webhooks w cross join json_each(:events) e where ${isUnchanged}`,
+      args: { id, seen, now: clock(), events: JSON.stringify(events) },
+    },
+    { sql: `update webhooks as w set seen = :next where ${isUnchanged}`, args: { id, seen, next } },
+  ]);
+  return items.length === batch;
+}
+
+/** Sends what is due to a webhook, one after the other, if no other process does. */
+async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: WebhookId): Promise<void> {
+  const { database, clock } = store;
+  const startedAt = performance.now();
+  let until = clock() + leaseTime;
+  const [taken] = await database.write([{
+    sql: `update webhooks as w set leased_until = :until where w.id = :id and ${isActive} and ${isFree} returning id`,
+    args: { id, now: clock(), until },
+  }]);
+  let isHeld = taken!.length > 0;
+  while (isHeld && !isOver() && performance.now() - startedAt < turnTime) {
+    const due = await findDue(database, id, clock());
+    if (due === undefined) break;
+    const made = await attempt(due, send, clock), now = clock();
+    const verdict = judge(due, made, now), { outcome, pausedUntil, reason } = verdict;
+    const [, held] = await database.write([
+      storeAttempt(id, due, made, verdict),
+      {
+        sql: `update webhooks set leased_until = :renewed, paused_until = :pausedUntil,
+            last_success_at = coalesce(:success, last_success_at)
+          where id = :id and leased_until = :until returning id`,
+        args: { id, until, renewed: now + leaseTime, pausedUntil, success: outcome === "delivered" ? now : null },
+      },
+    ]);
+    until = now + leaseTime;
+    isHeld = held!.length > 0 && pausedUntil === 0 && reason === undefined;
+    onAttempt(outcome ?? "retried");
+    if (reason !== undefined) await perform(disableByService, serviceOf(store), { value: { id, reason } });
+  }
+  const sql = "update webhooks set leased_until = 0 where id = ? and leased_until = ?";
+  await database.write([{ sql, args: [id, until] }]);
+}
+
+const serviceOf = (store: Store): Session => ({
+  ...store,
+  caller: { source: "embedded", actor: "webhooks", role: "owner" },
+});
+
+/** Switches a webhook off whose receiver is gone, or fails for days. */
+const disableByService = operation({
+  id: "disableByService",
+  summary: "Switch a webhook off for what its receiver answered",
+  method: "POST",
+  path: "/webhooks/{id}/disable-by-service",
+  role: "admin",
+  input: { id: v.webhookId, reason: oneOf("gone", "failing") },
+  output: Webhook,
+  refusals: [],
+  run: async (management, { id, reason }) => await disable(management, await requireWebhook(management, id), reason),
+});
+
+/**
+ * Removes deliveries that have ended and are older than 30 days, a few in each transaction. The last one of a webhook stays, as its
+ * number is needed for the next.
+ */
+export async function removeOldDeliveries(
+  { database, clock }: { database: Database; clock: Store["clock"] },
+  isOver: () => boolean,
+): Promise<void> {
+  for (let isDone = false; !isDone && !isOver();) {
+    const [removed] = await database.write([{
+      sql: `delete from webhook_deliveries where (webhook_id, number) in (
+          select webhook_id, number from webhook_deliveries d where created_at < ? and due_at is null
+            and number < (select max(number) from webhook_deliveries where webhook_id = d.webhook_id)
+          order by created_at limit ${removalBatch}
+        ) returning 1`,
+      args: [clock() - keepTime],
+    }]);
+    isDone = removed!.length < removalBatch;
+  }
+}

@@ -1,0 +1,131 @@
+// One attempt to deliver an event to a webhook, and what follows from it.
+import type { Clock } from "../common/domain.ts";
+import type { WebhookId } from "../common/ids.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
+import { requestFor } from "./webhook-requests.ts";
+import type { Receiver, WebhookRequest } from "./webhook-requests.ts";
+import { isActive } from "./webhooks.ts";
+
+/** Sends a request. Rejects, in words for people, if there is no response. `text` is the beginning of a response. */
+export type Send = (
+  request: WebhookRequest,
+) => Promise<{ status: number; text: string; retryAfter: string | undefined }>;
+
+/** A delivery that is due. `attempts` is how many there were. */
+type Due = {
+  number: number;
+  attempts: number;
+  createdAt: number;
+  event: string;
+  receiver: Receiver;
+  lastSuccessAt: number | null;
+};
+
+const hour = 3_600_000, day = 24 * hour; // ms
+/** How long to wait before each further attempt, in ms. The last one is made after three days. */
+const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, day];
+const jitter = 0.1; // of a wait, more or less, so that a receiver that comes back does not get all at once
+const maxPause = day; // ms that a receiver may ask for
+const maxAhead = 2 * day; // ms. What is due in a longer time comes from a wrong clock
+
+/** Whether a time that stands in a column has come at `:now`. */
+export const hasCome = (column: string): string => `(${column} <= :now or ${column} > :now + ${maxAhead})`;
+
+/** The first delivery of a webhook that is due, in the order of the events. */
+export async function findDue(database: Database, id: WebhookId, now: number): Promise<Due | undefined> {
+  const [row] = await database.read({
+    sql: `select d.number, d.attempts, d.created_at, d.event, w.url, w.format, w.credential, w.last_success_at, (
+          select json_group_array(s.secret) from webhook_secrets s
+          where s.webhook_id = w.id and (s.expires_at is null or s.expires_at > :now)
+        ) as secrets
+      from webhooks w cross join webhook_deliveries d on d.webhook_id = w.id
+      where w.id = :id and ${isActive} and d.due_at is not null and ${hasCome("d.due_at")} order by d.number limit 1`,
+    args: { id, now },
+  });
+  return row && {
+    number: integer(row, "number"),
+    attempts: integer(row, "attempts"),
+    createdAt: integer(row, "created_at"),
+    event: text(row, "event"),
+    receiver: {
+      url: text(row, "url"),
+      format: text(row, "format"),
+      credential: textOrNull(row, "credential"),
+      secrets: JSON.parse(text(row, "secrets")),
+    },
+    lastSuccessAt: integerOrNull(row, "last_success_at"),
+  };
+}
+
+/** How an attempt ended: with a response, or with what kept it from one. */
+type Attempt = {
+  at: number;
+  durationMs: number;
+  status: number | null;
+  response: string | null;
+  retryAfter: string | undefined;
+  error: string | null;
+};
+
+export async function attempt({ event, receiver }: Due, send: Send, clock: Clock): Promise<Attempt> {
+  const at = clock(), startedAt = performance.now();
+  const request = await requestFor(receiver, event, at);
+  const mask = (text: string) => withoutSecrets(text, receiver);
+  const response = await send(request).catch((error: unknown) => ({
+    ...{ status: null, text: null, retryAfter: undefined },
+    error: error instanceof Error ? error.message : String(error),
+  }));
+  const { status, text, retryAfter, error = null } = { error: undefined, ...response };
+  const durationMs = Math.round(performance.now() - startedAt);
+  return { at, durationMs, status, response: text && mask(text), retryAfter, error: error && mask(error) };
+}
+
+/** Receivers like to repeat what they were asked. SQLite reads a text back only up to a NUL. */
+function withoutSecrets(text: string, { url, credential }: Receiver): string {
+  const { href, pathname, search } = new URL(url);
+  const secrets = [credential ?? "", href, pathname + search, pathname].filter(({ length }) => length > 1);
+  const masked = secrets.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
+  return masked.replaceAll("\0", "").toWellFormed();
+}
+
+/** What follows from an attempt. Without an outcome there is another one. */
+type Verdict = {
+  outcome: "delivered" | "failed" | null;
+  dueAt: number | null;
+  /** Until when the receiver asked to get nothing, in Unix ms; 0 if it did not. */
+  pausedUntil: number;
+  /** Why the webhook has to be switched off. */
+  reason?: "gone" | "failing";
+};
+
+export function judge({ attempts, createdAt, lastSuccessAt }: Due, attempt: Attempt, now: number): Verdict {
+  const { status, retryAfter } = attempt;
+  if (status !== null && status >= 200 && status < 300) return { outcome: "delivered", dueAt: null, pausedUntil: 0 };
+  const over = { outcome: "failed", dueAt: null, pausedUntil: 0 } as const;
+  if (status === 410) return { ...over, reason: "gone" };
+  const wait = waits[attempts];
+  if (wait === undefined) {
+    return lastSuccessAt === null || lastSuccessAt < createdAt ? { ...over, reason: "failing" } : over;
+  }
+  const pause = status === 429 || status === 503 ? readPause(retryAfter, now) : 0;
+  const jittered = Math.round(wait * (1 + jitter * (2 * Math.random() - 1)));
+  return { outcome: null, dueAt: now + Math.max(jittered, pause), pausedUntil: pause === 0 ? 0 : now + pause };
+}
+
+/** The header Retry-After, seconds or a date, in ms. */
+function readPause(text = "", now: number): number {
+  const ms = /^\d{1,9}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - now;
+  return Math.max(0, Math.min(ms || 0, maxPause));
+}
+
+/** Stores an attempt, unless another process has stored one meanwhile. */
+export const store = (id: WebhookId, { number, attempts }: Due, attempt: Attempt, verdict: Verdict): Statement => {
+  const { at, durationMs, status, response, error } = attempt, { outcome, dueAt } = verdict;
+  return {
+    sql: `update webhook_deliveries set attempts = attempts + 1, outcome = :outcome, due_at = :dueAt, last_at = :at,
+        status = :status, response = :response, error = :error, duration_ms = :durationMs
+      where webhook_id = :id and number = :number and attempts = :attempts and due_at is not null`,
+    args: { id, number, attempts, outcome, dueAt, at, status, response, error, durationMs },
+  };
+};

@@ -1,0 +1,145 @@
+// The deliveries of webhooks: each event that one gets, and what became of it. They stay for 30 days.
+import { invalid, notFound } from "../common/errors.ts";
+import type { WebhookId } from "../common/ids.ts";
+import { readPage } from "../database/page.ts";
+import { integer } from "../database/row.ts";
+import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import type { Event } from "./events.ts";
+import { operation, pageOf } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { readerOf } from "../database/row.ts";
+import { isActive, nextNumber, requireEnabled, requireWebhook } from "./webhooks.ts";
+
+export const Delivery = named(
+  "WebhookDelivery",
+  exactly({
+    number: described(v.positive, "Its number, from 1 for each webhook, in the order of the events"),
+    eventId: described(v.text, "The id of the event, which is the webhook-id of every attempt"),
+    type: described(v.text, "The type of the event"),
+    createdAt: v.timestamp,
+    attempts: described(v.count, "How many attempts there were, since it was last sent again"),
+    dueAt: described(v.moment, "When the next attempt is due, in Unix milliseconds. Null if there is none"),
+    outcome: described(
+      nullable(oneOf("delivered", "failed", "stopped")),
+      "failed: after the last attempt. stopped: the webhook was switched off before. Null while an attempt is due",
+    ),
+    lastAt: described(v.moment, "When the last attempt began, in Unix milliseconds, or null"),
+    status: described(nullable(v.count), "The status of the last response. Null if there was none"),
+    response: described(
+      nullable(v.text),
+      "Its beginning, at most 1024 characters. The URL and the credential are masked",
+    ),
+    error: described(nullable(v.text), "What kept the last attempt from a response, or null"),
+    durationMs: described(nullable(v.count), "How long the last attempt took, in milliseconds, or null"),
+  }),
+);
+export type Delivery = Infer<typeof Delivery>;
+
+const toDelivery = readerOf(Delivery);
+
+const columns = `number, event_id, type, created_at, attempts, iif(due_at = 0, created_at, due_at) as due_at, outcome,
+  last_at, status, response, error, duration_ms`;
+
+/** Whether the last attempt of a delivery failed, or it was stopped before. */
+const hasFailed = "outcome is not 'delivered' and (attempts > 0 or outcome is not null)";
+
+const failed = optional(
+  described(v.isTrue, "Whether to take only those whose last attempt failed, or that were stopped", { default: false }),
+);
+
+export const listWebhookDeliveries = operation({
+  id: "listWebhookDeliveries",
+  summary: "List the deliveries of a webhook in the last 30 days, newest first",
+  method: "GET",
+  path: "/webhooks/{id}/deliveries",
+  role: "viewer",
+  command: "webhook deliveries ID [--failed]",
+  input: { id: v.webhookId, failed, ...v.numberedPage },
+  output: pageOf(Delivery),
+  refusals: ["not_found"],
+  async run(management, { id, failed = false, ...page }) {
+    await requireWebhook(management, id);
+    const query = ({ cursor, rows }: { cursor: string | null; rows: number }) => ({
+      sql: `select ${columns} from webhook_deliveries
+        where webhook_id = :id and number < :before and (not :failed or ${hasFailed}) order by number desc limit :rows`,
+      args: { id, failed: Number(failed), before: Number(cursor ?? Number.MAX_SAFE_INTEGER), rows },
+    });
+    return await readPage(management.database, page, query, toDelivery, ({ number }) => number);
+  },
+});
+
+/** An event of no change, which only a test has. */
+const testEvent = ({ caller, clock }: Management, id: WebhookId, workspaceId: Event["workspaceId"]): Event => ({
+  id: `evt_${crypto.randomUUID().replaceAll("-", "")}`,
+  position: 0,
+  type: "webhook.test",
+  createdAt: clock(),
+  workspaceId,
+  subject: { noun: "webhook", id, name: null },
+  ...{ from: null, to: null, before: null, after: null },
+  ...{ source: caller.source, actor: caller.actor, note: "", origin: null, path: null },
+});
+
+const Numbered = exactly({ number: described(v.positive, "The number of the delivery") });
+
+export const testWebhook = operation({
+  id: "testWebhook",
+  summary: "Send an event webhook.test to a webhook, whichever events it gets",
+  method: "POST",
+  path: "/webhooks/{id}/test",
+  role: "admin",
+  command: "webhook test ID",
+  input: { id: v.webhookId },
+  output: Numbered,
+  refusals: ["not_found", "conflict"],
+  async run(management, { id }) {
+    const { workspaceId } = await requireEnabled(management, id);
+    const event = testEvent(management, id, workspaceId);
+    const args = { id, eventId: event.id, type: event.type, event: JSON.stringify(event), now: event.createdAt };
+    const [rows] = await management.database.write([{
+      sql: `insert into webhook_deliveries (webhook_id, number, event_id, type, event, created_at, due_at)
+        select w.id, ${nextNumber}, :eventId, :type, :event, :now, 0 from webhooks w where w.id = :id and ${isActive}
+        returning number`,
+      args,
+    }]);
+    const [row] = rows!;
+    if (row === undefined) throw notFound("Webhook", id);
+    return { number: integer(row, "number") };
+  },
+});
+
+const Resent = exactly({ resent: described(v.count, "How many deliveries are sent again") });
+
+export const resendWebhookDeliveries = operation({
+  id: "resendWebhookDeliveries",
+  summary: "Send deliveries of a webhook again: one, or all since a time",
+  method: "POST",
+  path: "/webhooks/{id}/resend",
+  role: "admin",
+  command: "webhook resend ID [--delivery N] [--since TIME] [--failed]",
+  input: {
+    id: v.webhookId,
+    delivery: optional(described(v.positive, "The number of one delivery")),
+    since: optional(described(v.timestamp, "All that were made since this time, in Unix milliseconds")),
+    failed,
+  },
+  output: Resent,
+  refusals: ["not_found", "conflict"],
+  async run(management, { id, delivery = null, since = null, failed = false }) {
+    await requireEnabled(management, id);
+    if ((delivery === null) === (since === null)) throw invalid("Give either the delivery or since");
+    const [rows] = await management.database.write([{
+      sql: `update webhook_deliveries set due_at = 0, attempts = 0, outcome = null
+        where webhook_id = (select w.id from webhooks w where w.id = :id and ${isActive})
+          and (number = :delivery or created_at >= :since) and (not :failed or ${hasFailed})
+          and (attempts > 0 or outcome is not null)
+        returning number`,
+      args: { id, delivery, since, failed: Number(failed) },
+    }]);
+    return { resent: rows!.length };
+  },
+});
+
+export const deliveryOperations = [testWebhook, listWebhookDeliveries, resendWebhookDeliveries] as const;

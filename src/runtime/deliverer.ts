@@ -1,0 +1,82 @@
+// Runs the delivery of webhooks beside a service: it looks each second for what is due while there are webhooks, and otherwise each
+// ten seconds for the first one.
+import type { Clock } from "../common/domain.ts";
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { Metrics } from "../common/metrics.ts";
+import type { Database } from "../database/database.ts";
+import { integerOrNull } from "../database/row.ts";
+import { yielding } from "../database/yielding.ts";
+import { createDelivery, removeOldDeliveries } from "../management/deliver.ts";
+import type { Send } from "../management/deliver.ts";
+
+const interval = 1_000; // ms between two looks
+const idleInterval = 10_000; // ms, without webhooks
+const removalInterval = 3_600_000; // ms
+const warningInterval = 60_000; // ms between two errors that are logged, as the next look mostly has the same
+
+export type DelivererParts = { database: Database; clock: Clock; log: Log; metrics: Metrics; send: Send };
+
+/** Starts the delivery. `stop` resolves when the requests that are being sent have ended. */
+export function startDeliverer({ database, clock, log, metrics, send }: DelivererParts): { stop(): Promise<void> } {
+  const store = { database: yielding(database), clock };
+  let isStopped = false, loggedAt = -Infinity, removedAt = -Infinity;
+  const delivery = createDelivery({
+    store,
+    send,
+    isOver: () => isStopped,
+    onAttempt: metrics.counter(
+      "promptledger_webhook_attempts_total",
+      "Attempts to deliver an event to a webhook: delivered, retried later, or failed for good",
+      ["result"],
+      ["delivered", "retried", "failed"],
+    ),
+    onError: fail,
+  });
+  let oldest: number | null = null;
+  metrics.gauge(
+    "promptledger_webhook_oldest_undelivered_seconds",
+    "The age of the oldest event that a webhook has not got yet; 0 if there is none",
+    () => oldest === null ? 0 : Math.max(0, clock() - oldest) / 1000,
+  );
+  metrics.beforeText(async () => {
+    const sql = "select min(created_at) as oldest from webhook_deliveries where due_at is not null";
+    oldest = integerOrNull((await store.database.read({ sql }))[0]!, "oldest");
+  });
+
+  async function lookOnce(): Promise<void> {
+    let hasWebhooks = true;
+    try {
+      hasWebhooks = await delivery.look();
+      if (hasWebhooks && performance.now() - removedAt > removalInterval) {
+        removedAt = performance.now();
+        await removeOldDeliveries(store, () => isStopped);
+      }
+    } catch (error) {
+      fail(error);
+    }
+    if (!isStopped) schedule(hasWebhooks ? interval : idleInterval);
+  }
+
+  let looking = Promise.resolve(), timer: ReturnType<typeof setTimeout>;
+  function schedule(ms: number): void {
+    timer = setTimeout(() => void (looking = lookOnce()), ms);
+    timer.unref();
+  }
+  schedule(interval);
+
+  function fail(error: unknown): void {
+    if (isStopped || performance.now() - loggedAt < warningInterval) return;
+    loggedAt = performance.now();
+    log.error("The delivery of webhooks failed; it goes on", { cause: describeError(error) });
+  }
+
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await looking;
+      await delivery.rest();
+    },
+  };
+}
