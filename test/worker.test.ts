@@ -7,6 +7,8 @@ import { getDeployment } from "../src/management/deployments.ts";
 import type { Session } from "../src/management/operation.ts";
 import { listRollouts, setRollout } from "../src/management/rollout-operations.ts";
 import { call, pushPrompt } from "./actions.ts";
+import { testWebhook } from "../src/management/webhook-deliveries.ts";
+import { createWebhook } from "../src/management/webhooks.ts";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../src/database/migrations.ts";
@@ -15,6 +17,7 @@ import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
 import { createTenant, goodBody, managementOf, promptFile, readAnswer, toPrompt } from "./helpers.ts";
 import type { Tenant } from "./helpers.ts";
+import { createReceiver } from "./runtime/receiver.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const migrationNames = migrations.map(({ name }) => name);
@@ -28,6 +31,7 @@ interface Env {
   DATABASE_URL: string;
   LOG_LEVEL: string;
   CORS_ORIGIN?: string;
+  WEBHOOK_ALLOW?: string;
   BUCKET: object;
 }
 
@@ -94,7 +98,17 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
       { sql: "update workspaces set keep_records_ms = 86400000" },
       { sql: "update commits set created_at = created_at - 2 * 86400000" },
     ]);
-    await worker.scheduled({}, env);
+    const receiver = await createReceiver((response) =>
+      response.writeHead(302, { Location: "/other" }).end("x".repeat(9_000))
+    );
+    const { id } = await call(createWebhook, { ...admin, urlFault: () => undefined }, { url: receiver.url });
+    await call(testWebhook, admin, { id });
+    await worker.scheduled({}, { ...env, WEBHOOK_ALLOW: receiver.host });
+    receiver.close();
+    const [delivery] = await database.read({
+      sql: "select status, length(response) as characters from webhook_deliveries",
+    });
+    assert.equal([receiver.received.length, delivery], [1, { status: 302, characters: 1024 }]);
     const [deleted] = await database.read({ sql: "select count(*) as records from deleted_diagnoses" });
     assert.is(deleted!.records, 1);
     await stopsByGuard(

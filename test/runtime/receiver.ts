@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { send } from "../conformance/http-client.ts";
 import { adminToken } from "../helpers.ts";
 
-export type Received = { headers: Record<string, string>; body: string };
+export type Received = { path: string; headers: Record<string, string>; body: string };
 
 /** A receiver of http on loopback, and what it got. */
 export async function createReceiver(answer: (response: ServerResponse, received: Received) => void) {
@@ -14,7 +14,7 @@ export async function createReceiver(answer: (response: ServerResponse, received
   const server = createServer((request: IncomingMessage, response) => {
     let body = "";
     request.setEncoding("utf8").on("data", (part: string) => body += part).on("end", () => {
-      const one = { headers: request.headers as Record<string, string>, body };
+      const one = { path: request.url!, headers: request.headers as Record<string, string>, body };
       received.push(one);
       answer(response, one);
     });
@@ -33,7 +33,8 @@ export async function createReceiver(answer: (response: ServerResponse, received
 /** Calls an operation of management of a started service. */
 export async function manage<T>(base: string, method: string, path: string, body?: object): Promise<T> {
   const headers = [`Authorization: Bearer ${adminToken}`, "Content-Type: application/json"];
-  const answer = await send(base, `/admin/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await send(base, `/admin/v1${path}`, { method, headers, ...sent });
   assert.ok(answer.status < 300, answer.text);
   return JSON.parse(answer.text) as T;
 }
