@@ -18,7 +18,7 @@ const ids = new Map<string, string>();
 let requests = 0;
 
 async function request(method: string, path: string, body: unknown, headers: object): Promise<Response> {
-  const signal = AbortSignal.timeout(Math.random() < givenUp ? 1 + Math.random() * 15 : 10_000);
+  const signal = AbortSignal.timeout(Math.random() < givenUp ? 1 + Math.random() * 15 : 60_000);
   requests++;
   return await fetch(`${BASE}${path}`, {
     method,
