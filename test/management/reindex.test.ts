@@ -43,8 +43,9 @@ const forget = ({ database }: World) =>
     { sql: "update reindexing set position = 0" },
   ]);
 
-/** Everything but how far it has come, and what the audit log says of it. */
-const contentOf = (world: World) => dump(world, "reindexing", "deleted_diagnoses", "audit_log", "audit_head");
+/** Everything but how far it has come, what it has changed, and what the audit log says of it. */
+const contentOf = (world: World) =>
+  dump(world, "reindexing", "changed_blocks", "deleted_diagnoses", "audit_log", "audit_head");
 
 const reindex = async (world: World) => taken(await world.manage("POST", "/reindex"));
 

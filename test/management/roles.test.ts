@@ -222,6 +222,7 @@ const catalogOf = (world: World) =>
     world,
     "audit_log",
     "audit_head",
+    "changed_blocks",
     "feedback",
     "feedback_names",
     "waiting_feedback",
