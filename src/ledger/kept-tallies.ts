@@ -23,7 +23,7 @@ type CountedPart = { changes: number; oldest: number; newest: number; versions: 
 export type KeptTallies = { length: number; parts: Cache<CountedPart> };
 
 const usualLength = 16384; // positions. To read them takes some 30 ms
-const maxBytes = 32 * 1024 * 1024; // some 3 million records of one deployment
+const maxBytes = 32 * 1024 * 1024; // some 2 million records. Of more, what is read first is read anew
 const maxDeployments = 256; // that are counted by themselves
 const partsAtOnce = 8; // that are counted in one pass
 
