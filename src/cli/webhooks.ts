@@ -12,9 +12,9 @@ import { present } from "./operation-commands.ts";
 const explanations = { credential: "A file with the token that github asks for. - is standard input" };
 
 /** The most important columns come first, because a narrow terminal shows the last ones below. */
-const toRow = ({ id, address, events, format, workspaceId, disabledReason, lastSuccessAt }: Webhook) => {
+const toRow = ({ address, events, format, lastSuccessAt, workspaceId, id, disabledReason }: Webhook) => {
   const state = disabledReason === null ? "on" : `off (${disabledReason})`;
-  return { id, address, state, format, events: events ?? "all", workspaceId, lastSuccessAt };
+  return { address, state, format, events: events ?? "all", lastSuccessAt, workspaceId, id };
 };
 
 const toDeliveryRow = (delivery: Delivery) => {

@@ -117,8 +117,10 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
     sql: `update webhooks as w set leased_until = :until where w.id = :id and ${isActive} and ${isFree} returning id`,
     args: { id, now: clock(), until },
   }]);
-  let isHeld = taken!.length > 0;
-  while (isHeld && !isOver() && performance.now() - startedAt < turnTime) {
+  // Another process that has it may have leased it until the same moment, so that it must not be released here.
+  if (taken!.length === 0) return;
+  let goesOn = true;
+  while (goesOn && !isOver() && performance.now() - startedAt < turnTime) {
     const due = await findDue(database, id, clock());
     if (due === undefined) break;
     const made = await attempt(due, send, clock), now = clock();
@@ -133,9 +135,10 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
       },
     ]);
     until = now + leaseTime;
-    isHeld = held!.length > 0 && pausedUntil === 0 && reason === undefined;
     onAttempt(outcome ?? "retried");
     if (reason !== undefined) await perform(disableByService, serviceOf(store), { value: { id, reason } });
+    if (held!.length === 0) return;
+    goesOn = pausedUntil === 0 && reason === undefined;
   }
   const sql = "update webhooks set leased_until = 0 where id = ? and leased_until = ?";
   await database.write([{ sql, args: [id, until] }]);

@@ -40,7 +40,7 @@ export function startDeliverer({ database, clock, log, metrics, send }: Delivere
     () => oldest === null ? 0 : Math.max(0, clock() - oldest) / 1000,
   );
   metrics.beforeText(async () => {
-    const sql = "select min(created_at) as oldest from webhook_deliveries where due_at is not null";
+    const sql = "select min(+created_at) as oldest from webhook_deliveries where due_at is not null";
     oldest = integerOrNull((await store.database.read({ sql }))[0]!, "oldest");
   });
 
