@@ -117,7 +117,10 @@ export const enableWebhook = operation({
     const before = await requireWebhook(management, id);
     if (before.disabledAt === null) return before;
     const on = { disabledAt: null, disabledReason: null };
-    return await change(management, "webhook.enabled", before, on, [passOver(id)]);
+    return await change(management, "webhook.enabled", before, on, [
+      passOver(id),
+      updateOf("webhooks", id, { pausedUntil: 0 }),
+    ]);
   },
 });
 

@@ -6,7 +6,7 @@ import type { Send } from "../../src/management/deliver.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
-import { createTenant, createWorld } from "../helpers.ts";
+import { counting, createTenant, createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { dump, readAll, refused, taken } from "./management.ts";
 
@@ -236,6 +236,21 @@ test("several processes make each delivery once, and one at a time sends", async
   assert.equal(new Set(sent.map((request) => dataOf(request).after.name)).size, 20);
   assert.is(sent.length, 20);
   assert.is((await deliveriesOf(world, webhook)).length, 20);
+});
+
+test("without webhooks a look is one read, and with idle ones three", async () => {
+  const world = await createWorld();
+  const { counts, database } = counting(world.database);
+  const { run } = deliverer({ ...world, database });
+  const look = async () => {
+    Object.assign(counts, { reads: 0, writes: 0 });
+    await run();
+    return { ...counts };
+  };
+  assert.equal(await look(), { reads: 1, writes: 0 });
+  await create(world);
+  await look();
+  assert.equal(await look(), { reads: 3, writes: 0 });
 });
 
 test("a process that ended is replaced after its lease, whatever its clock said", async () => {
