@@ -28,7 +28,7 @@ import { consoleFrom, findAsset, pageOf, rootOf, serviceAddress } from "./addres
 import { isFromElsewhere, pageAnswer, rawTextHeaders, redirectTo, requireOwnPage } from "./safety.ts";
 import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
-import type { Call, Page, Resource, Visit } from "./page.ts";
+import type { Call, ConsoleRequest, Page, Resource } from "./page.ts";
 import { pages } from "./pages.ts";
 import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
@@ -213,7 +213,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   const progress = createProgress();
   const call = callerOf(ctx, state, { ...caller, requestId }, progress);
   const { clock } = state.store;
-  let visit: Visit = {
+  let visit: ConsoleRequest = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams() },
     address: serviceAddress(request, state.base.slice(0, -consolePath.length)),
@@ -248,10 +248,11 @@ function logRefused(error: ErrorKind, { requestId, logContext: { failure } }: Re
 
 const answerWith = (root: string, view: FramedView): Answer => pageAnswer(documentOf(root, view), view.kind);
 
-const show = async (page: Page, visit: Visit): Promise<FramedView> => layout(visit, await page.show(visit), page);
+const show = async (page: Page, visit: ConsoleRequest): Promise<FramedView> =>
+  layout(visit, await page.show(visit), page);
 
 /** Makes a change. If it is refused, the page is shown again, with the reason and what was entered. */
-async function change(page: Page | Resource, visit: Visit): Promise<Answer> {
+async function change(page: Page | Resource, visit: ConsoleRequest): Promise<Answer> {
   if (!("show" in page) || page.act === undefined) throw methodNotAllowed();
   try {
     const shown = await page.act(visit);

@@ -7,8 +7,8 @@ import { listFeedbackNames } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
-import { queryOf, sent, workspaceOf } from "./page.ts";
-import type { Visit } from "./page.ts";
+import { formValue, queryOf, workspaceOf } from "./page.ts";
+import type { ConsoleRequest } from "./page.ts";
 
 /** The feedback on a record, and the names that the workspace has. If it declared any, these alone. */
 export type FeedbackOnRecord = {
@@ -19,7 +19,7 @@ export type FeedbackOnRecord = {
   isOpen: boolean;
 };
 
-export async function findFeedback(visit: Visit, id: RecordId): Promise<FeedbackOnRecord> {
+export async function findFeedback(visit: ConsoleRequest, id: RecordId): Promise<FeedbackOnRecord> {
   const [{ feedback, earlier }, { names }] = await Promise.all([
     visit.call(showFeedback, { id }),
     visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id }),
@@ -36,7 +36,7 @@ export const piecesOf = ({ feedback }: Diagnosis & { feedback?: unknown }): Feed
 export const personName = (actor: string): string => actor || "Operator";
 
 /** Who gives feedback in the console. The operator is not the application's voice without a name. */
-export const reviewerOf = ({ caller: { actor } }: Visit): string => authorOf(personName(actor));
+export const reviewerOf = ({ caller: { actor } }: ConsoleRequest): string => authorOf(personName(actor));
 
 /** What forms do, each with the word for the notice that says so. */
 export const feedbackNotices = {
@@ -46,24 +46,25 @@ export const feedbackNotices = {
 } as const;
 
 /** The query of a page with feedback as its links keep it: the filter of the list that led there. */
-export function keptQuery(visit: Visit): Record<string, string> {
+export function keptQuery(visit: ConsoleRequest): Record<string, string> {
   const { done: _, rate: _name, ...kept } = queryOf(visit);
   return kept;
 }
 
 /** Whether a form is about feedback. */
-export const isAboutFeedback = ({ form }: Visit): boolean => ["feedback", "withdraw"].includes(form.get("do") ?? "");
+export const isAboutFeedback = ({ form }: ConsoleRequest): boolean =>
+  ["feedback", "withdraw"].includes(form.get("do") ?? "");
 
 /** Gives or withdraws what the form says, on a record that is of the workspace in the path. Returns the word for the notice. */
-export async function changeFeedback(visit: Visit, id: RecordId): Promise<keyof typeof feedbackNotices> {
-  const name = sent(visit, "name") ?? "", author = reviewerOf(visit);
+export async function changeFeedback(visit: ConsoleRequest, id: RecordId): Promise<keyof typeof feedbackNotices> {
+  const name = formValue(visit, "name") ?? "", author = reviewerOf(visit);
   if (visit.form.get("do") === "withdraw") {
     const { isChanged } = await visit.call(removeFeedback, { id, name, author });
     return isChanged ? "withdrawn" : "same";
   }
   const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
   const value = valueIn(visit, names.find((rule) => rule.name === name)?.kind);
-  const comment = sent(visit, "comment")?.replaceAll("\r\n", "\n");
+  const comment = formValue(visit, "comment")?.replaceAll("\r\n", "\n");
   const { isChanged } = await visit.call(addFeedback, { id, name, value, comment, author });
   return isChanged ? "given" : "same";
 }
@@ -72,8 +73,8 @@ const isNumber = new RegExp(`^${numberPattern}$`);
 const truths = new Map([["true", true], ["yes", true], ["false", false], ["no", false]]);
 
 /** What was entered, as a value of the kind that the name has. Of a new name the text says what it is. */
-function valueIn(visit: Visit, kind: FeedbackKind | undefined): FeedbackValue {
-  const text = sent(visit, "value") ?? "", truth = truths.get(text.toLowerCase());
+function valueIn(visit: ConsoleRequest, kind: FeedbackKind | undefined): FeedbackValue {
+  const text = formValue(visit, "value") ?? "", truth = truths.get(text.toLowerCase());
   if (kind === "label") return text;
   if (kind !== "number" && truth !== undefined) return truth;
   if (kind !== "boolean" && isNumber.test(text)) return Number(text);
@@ -83,7 +84,7 @@ function valueIn(visit: Visit, kind: FeedbackKind | undefined): FeedbackValue {
 }
 
 /** The field that a change was refused for, by its name in the form. */
-export function faultyField({ refusal }: Visit): "name" | "value" | "comment" | undefined {
+export function faultyField({ refusal }: ConsoleRequest): "name" | "value" | "comment" | undefined {
   if (refusal === undefined) return undefined;
   const [, member] = /^Field (name|comment) /.exec(refusal.message) ?? [];
   return member === "name" || member === "comment" ? member : "value";

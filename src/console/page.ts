@@ -31,7 +31,7 @@ export const sectionTitles: ReadonlyMap<string, string> = new Map(
 );
 
 /** One request of a person who is signed in. */
-export type Visit = {
+export type ConsoleRequest = {
   caller: Caller;
   /** The workspace in the path of the page. */
   workspace: Workspace | undefined;
@@ -82,7 +82,7 @@ export type View = {
 };
 
 /** The result of a change: a page to show, or one to go to. */
-export type Shown = View | { redirect: string };
+export type ActResult = View | { redirect: string };
 
 type Place = { path: string };
 
@@ -98,15 +98,15 @@ export function sectionOf({ path }: Place): Section | undefined {
 
 /** A page at a path below the console. A change is sent to the page that shows it, and is refused without `act`. */
 export type Page = Place & {
-  show(visit: Visit): Promise<View>;
-  act?(visit: Visit): Promise<Shown>;
+  show(visit: ConsoleRequest): Promise<View>;
+  act?(visit: ConsoleRequest): Promise<ActResult>;
 };
 
 /** A path whose answer is not a page but a file, a text or a redirect. */
-export type Resource = Place & { answer(visit: Visit): Promise<Answer> };
+export type Resource = Place & { answer(visit: ConsoleRequest): Promise<Answer> };
 
 /** The workspace of a page whose path names one. */
-export function workspaceOf({ workspace }: Visit): Workspace {
+export function workspaceOf({ workspace }: ConsoleRequest): Workspace {
   if (workspace === undefined) throw new TypeError("The path of the page names no workspace");
   return workspace;
 }
@@ -114,7 +114,7 @@ export function workspaceOf({ workspace }: Visit): Workspace {
 type Query = Record<string, string | number | null | undefined>;
 
 /** The address of a page of this workspace, relative to the page that is shown, and as short as it can be. */
-export function link(visit: Visit, path: readonly string[] = [], query: Query = {}): string {
+export function link(visit: ConsoleRequest, path: readonly string[] = [], query: Query = {}): string {
   const { id } = workspaceOf(visit), { root } = visit;
   const isBelow = root.startsWith("../") && path.length > 0;
   const parts = isBelow ? path : [id, ...path];
@@ -122,7 +122,7 @@ export function link(visit: Visit, path: readonly string[] = [], query: Query = 
 }
 
 /** The address of a part of the console. */
-export const sectionAddress = (visit: Visit, section: string): string =>
+export const sectionAddress = (visit: ConsoleRequest, section: string): string =>
   link(visit, section === "overview" ? [] : [section]);
 
 /** The query of an address, without members that are missing or empty. */
@@ -137,30 +137,32 @@ function queryText(query: Query): string {
 export const toInput = (input: object): Unchecked => parseObject(stringify(input));
 
 /** What a form sent under a name, without spaces around it; undefined if that is nothing. */
-export const sent = ({ form }: Visit, name: string): string | undefined => form.get(name)?.trim() || undefined;
+export const formValue = ({ form }: ConsoleRequest, name: string): string | undefined =>
+  form.get(name)?.trim() || undefined;
 
 /** The same for the query. */
-export const asked = ({ query }: Visit, name: string): string | undefined => query.get(name)?.trim() || undefined;
+export const queryValue = ({ query }: ConsoleRequest, name: string): string | undefined =>
+  query.get(name)?.trim() || undefined;
 
 /** The query of the page for links, in which each name stands once. Several values of one name become a list. */
-export const queryOf = ({ query }: Visit): Record<string, string> =>
+export const queryOf = ({ query }: ConsoleRequest): Record<string, string> =>
   Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(",")]));
 
 /** The version that the query has under a name. Throws if it is not an integer from 1. */
-export function askedVersion(visit: Visit, name: string): number | undefined {
-  const text = asked(visit, name);
+export function queryVersion(visit: ConsoleRequest, name: string): number | undefined {
+  const text = queryValue(visit, name);
   if (text === undefined) return undefined;
   if (!/^[1-9]\d{0,14}$/.test(text)) throw invalid(`Field ${name} must be an integer from 1`);
   return Number(text);
 }
 
 /** The word that the query has under a name. Throws if it is not one of `words`. */
-export function askedWord<const Word extends string>(
-  visit: Visit,
+export function queryWord<const Word extends string>(
+  visit: ConsoleRequest,
   name: string,
   words: readonly Word[],
 ): Word | undefined {
-  const text = asked(visit, name), word = words.find((each) => each === text);
+  const text = queryValue(visit, name), word = words.find((each) => each === text);
   if (word === undefined && text !== undefined) {
     throw invalid(`Field ${name} must be ${words.length > 1 ? "one of " : ""}${words.join(", ")}`);
   }
@@ -168,7 +170,8 @@ export function askedWord<const Word extends string>(
 }
 
 /** Whether a box is checked in the query. Throws if its value is not that of a checked box. */
-export const isChecked = (visit: Visit, name: string): boolean => askedWord(visit, name, ["yes"]) !== undefined;
+export const isChecked = (visit: ConsoleRequest, name: string): boolean =>
+  queryWord(visit, name, ["yes"]) !== undefined;
 
 type Guarded = { role: Caller["role"] };
 
@@ -177,7 +180,7 @@ const leastRole = ({ role }: Guarded, isProtected: boolean): Caller["role"] =>
   isProtected && !hasRole({ role }, protectedRole) ? protectedRole : role;
 
 /** Says what the caller lacks to call an operation. */
-export function findLack({ caller }: Visit, operation: Guarded, isProtected = false): string | undefined {
+export function missingRole({ caller }: ConsoleRequest, operation: Guarded, isProtected = false): string | undefined {
   const least = leastRole(operation, isProtected);
   if (hasRole(caller, least)) return undefined;
   return `This needs the role ${least}${
@@ -186,8 +189,8 @@ export function findLack({ caller }: Visit, operation: Guarded, isProtected = fa
 }
 
 /** Says the same of several operations by their labels: `Roll back and Archive need the role publisher.` */
-export function findLacks(
-  { caller }: Visit,
+export function missingRoles(
+  { caller }: ConsoleRequest,
   operations: readonly (readonly [label: string, operation: Guarded])[],
   isProtected = false,
 ): string | undefined {

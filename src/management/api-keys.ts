@@ -15,9 +15,9 @@ const apiKey = {
   workspaceId: v.textAs<WorkspaceId>(),
   name: v.text,
   prefix,
-  readOnly: described(v.isTrue, "Whether the key may only read"),
-  submitOnly: described(v.isTrue, "Whether the key may only submit, and give feedback"),
-  feedbackOnly: described(v.isTrue, "Whether the key may only give feedback"),
+  readOnly: described(v.boolean, "Whether the key may only read"),
+  submitOnly: described(v.boolean, "Whether the key may only submit, and give feedback"),
+  feedbackOnly: described(v.boolean, "Whether the key may only give feedback"),
   deployId: orNull(
     v.textAs<DeploymentId>(),
     "The only deployment that the key may access, or null for all deployments of the workspace",

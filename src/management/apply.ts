@@ -42,7 +42,7 @@ const PromptChange = exactly({
     }),
     "Where to make a version live",
   ),
-  archive: option(v.isTrue, "Whether to archive it with its deployments"),
+  archive: option(v.boolean, "Whether to archive it with its deployments"),
   ifDeployments: option(
     listOf(exactly({ name: v.deploymentName, revision: v.positive })),
     "With archive: its deployments that were seen. Default: whichever there are",
@@ -67,9 +67,9 @@ const AppliedPrompt = shape("AppliedPrompt", {
   id: v.text,
   name: v.text,
   version: described(v.positive, "Its newest version"),
-  isNewPrompt: described(v.isTrue, "Whether this created the prompt"),
-  isNew: described(v.isTrue, "Whether this created the version"),
-  isArchived: v.isTrue,
+  isNewPrompt: described(v.boolean, "Whether this created the prompt"),
+  isNew: described(v.boolean, "Whether this created the version"),
+  isArchived: v.boolean,
   deployments: listOf(DeploymentResult),
 });
 

@@ -28,7 +28,7 @@ const shapeOf = (type: VariableType, example: Struct<unknown>) =>
   exactly({
     type: predicate<VariableType>(type, (value) => value === type, { const: type }),
     example: option(example, "A value for previews"),
-    required: option(v.isTrue, "Whether it needs a value", { default: true }),
+    required: option(v.boolean, "Whether it needs a value", { default: true }),
     description: option(v.plainText, "What it is for"),
   });
 const number = predicate<unknown>("a number", (value) => typeof value === "number", { type: "number" });
@@ -37,7 +37,7 @@ const VariableDeclaration = named(
   shapedBy("type", {
     text: shapeOf("text", v.text as Struct<unknown>),
     number: shapeOf("number", number),
-    boolean: shapeOf("boolean", v.isTrue as Struct<unknown>),
+    boolean: shapeOf("boolean", v.boolean as Struct<unknown>),
     messages: shapeOf("messages", Messages as Struct<unknown>),
   }),
 );

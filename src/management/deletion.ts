@@ -33,7 +33,7 @@ const DeletedWorkspace = shape("DeletedWorkspace", {
 const WorkspaceDeletion = shape("WorkspaceDeletion", {
   calls: described(v.count, "How many calls this request removed"),
   records: described(v.count, "How many records this request removed"),
-  isDone: described(v.isTrue, "Whether the deletion is complete. If not, repeat the request"),
+  isDone: described(v.boolean, "Whether the deletion is complete. If not, repeat the request"),
 });
 const table = tableOf(DeletedWorkspace, "select * from deleted_workspaces");
 

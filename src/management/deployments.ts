@@ -24,9 +24,9 @@ export const deployment = {
   reference: described(v.text, "The name of its prompt, `@` and its own name, such as support/assistant@production"),
   promptId: v.textAs<PromptId>(),
   currentVersion: described(v.positive, "The version of the prompt that is live"),
-  isActive: described(v.isTrue, "Whether it accepts requests"),
+  isActive: described(v.boolean, "Whether it accepts requests"),
   rollout: rolloutOfDeployment,
-  isProtected: described(v.isTrue, `Whether changing it requires the role ${protectedRole}`),
+  isProtected: described(v.boolean, `Whether changing it requires the role ${protectedRole}`),
   revision: described(v.positive, "How often it has changed, including its creation. Its ETag has the same number"),
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it or its prompt was archived, in Unix milliseconds, or null"),
@@ -35,7 +35,7 @@ const Deployment = shape("Deployment", deployment);
 export type Deployment = Infer<typeof Deployment>;
 export const DeploymentResult = shape("DeploymentResult", {
   ...deployment,
-  changed: described(v.isTrue, "Whether this request changed anything"),
+  changed: described(v.boolean, "Whether this request changed anything"),
 });
 export type DeploymentResult = Infer<typeof DeploymentResult>;
 

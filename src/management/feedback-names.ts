@@ -37,7 +37,7 @@ const declaration = {
 const FeedbackNameRule = shape("FeedbackName", {
   name: feedbackName,
   kind: declaration.kind,
-  isDeclared: described(v.isTrue, "Whether the workspace declared it. If it declares any, others are refused"),
+  isDeclared: described(v.boolean, "Whether the workspace declared it. If it declares any, others are refused"),
   minimum: nullable(v.numeric),
   maximum: nullable(v.numeric),
   labels: nullable(listOf(v.text)),

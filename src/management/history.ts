@@ -95,7 +95,7 @@ export const LiveVersion = shape("LiveVersion", {
   promptId: v.text,
   at: v.timestamp,
   version: orNull(v.positive, "The version that was live. Null if the deployment did not exist yet"),
-  isActive: described(v.isTrue, "Whether it was active and not archived then"),
+  isActive: described(v.boolean, "Whether it was active and not archived then"),
   change: orNull(DeploymentChange, "What had made the version live: by whom, when and why"),
 });
 export type LiveVersion = Infer<typeof LiveVersion>;

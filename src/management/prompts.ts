@@ -31,7 +31,7 @@ export const renamed = {
     "The references that changed. The old ones are no longer found",
   ),
 };
-const changed = described(v.isTrue, "Whether this request changed anything");
+const changed = described(v.boolean, "Whether this request changed anything");
 const RenamedPrompt = shape("RenamedPrompt", { ...prompt, changed, ...renamed });
 export type RenamedPrompt = Infer<typeof RenamedPrompt>;
 const PromptResult = shape("PromptResult", { ...prompt, changed });

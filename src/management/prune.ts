@@ -9,7 +9,7 @@ import { removeWithinTime } from "./paced.ts";
 const Pruned = shape("Pruned", {
   calls: v.count,
   records: v.count,
-  isDone: described(v.isTrue, "Whether everything that old is removed. If not, repeat the request"),
+  isDone: described(v.boolean, "Whether everything that old is removed. If not, repeat the request"),
 });
 
 /** Prunes in small transactions, with pauses for other requests between them. */

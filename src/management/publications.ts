@@ -41,7 +41,7 @@ const variableChanges = exactly({
 });
 const Publication = shape("Publication", {
   ...pushed,
-  isNewPrompt: described(v.isTrue, "Whether this push created the prompt"),
+  isNewPrompt: described(v.boolean, "Whether this push created the prompt"),
   variableChanges: described(variableChanges, "The variables that this push added and removed"),
   deployment: optional(DeploymentResult),
 });
@@ -55,9 +55,9 @@ const input = {
     v.deploymentOrName,
     "The deployment in which to make the version live: its id, its reference, or its name, which may be new",
   ),
-  force: option(v.isTrue, "Whether to remove variables that are live"),
+  force: option(v.boolean, "Whether to remove variables that are live"),
   ifUnique: option(
-    v.isTrue,
+    v.boolean,
     "Whether to refuse a new prompt if another one of the workspace has its title or its content",
   ),
   ...newVersion,

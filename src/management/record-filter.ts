@@ -62,7 +62,7 @@ const withoutFeedback = v.matching("a name of feedback, or * for any", String.ra
 export const recordFilter = {
   sessionId: option(v.text, "Only records of this session"),
   status: option(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
-  failures: option(v.isTrue, "Only records whose status counts as a failure in the workspace"),
+  failures: option(v.boolean, "Only records whose status counts as a failure in the workspace"),
   promptVersion,
   rollout,
   ...timeRange,

@@ -11,7 +11,7 @@ const Reindexing = shape("Reindexing", {
   records: described(v.count, "How many records this request read"),
   changed: described(v.count, "For how many of them statistics now count something else"),
   share: described(v.share, "How much of all records has been read, from 0 to 1"),
-  isDone: described(v.isTrue, "Whether all records have been read. If not, repeat the request"),
+  isDone: described(v.boolean, "Whether all records have been read. If not, repeat the request"),
 });
 
 export const reindex = operation({

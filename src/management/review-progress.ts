@@ -28,7 +28,7 @@ const review = {
   workspaceId: v.textAs<WorkspaceId>(),
   title: v.text,
   filter: described(filter, "The filter of its records, as it was given"),
-  withoutOwn: described(v.isTrue, "Whether records that its author had given feedback were left out"),
+  withoutOwn: described(v.boolean, "Whether records that its author had given feedback were left out"),
   order: described(oneOf("newest", "random"), "Which records come first"),
   seed: orNull(v.count, "What a random order follows from. Null for another order"),
   names: described(listOf(v.text), "Under which names to give feedback. Empty if reviewers decide that"),

@@ -45,7 +45,7 @@ export const createReview = operation({
     ...inWorkspace,
     ...recordFilter,
     title: described(v.name, "What people call it"),
-    withoutOwn: option(v.isTrue, "Whether to leave out records with feedback of its author"),
+    withoutOwn: option(v.boolean, "Whether to leave out records with feedback of its author"),
     records: option(count, "How many records it has at most"),
     order: option(oneOf("newest", "random"), "Which records come first", { default: "newest" }),
     seed: option(seed, "What a random order follows from. Default: a new one each time"),

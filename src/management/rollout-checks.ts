@@ -34,7 +34,7 @@ const stopByGuard = operation({
   path: "/deployments/{id}/rollout/guard",
   role: "editor",
   input: { id: v.deploymentReference, rollout: v.rolloutId, note: v.note },
-  output: exactly({ changed: v.isTrue }),
+  output: exactly({ changed: v.boolean }),
   refusals: [],
   async run(management, { id, rollout }) {
     const before = await requireDeployment(management, id);

@@ -16,7 +16,7 @@ const statusName = predicate<string>(
   { type: "string", minLength: 1, maxLength: maxNameLength, pattern: namePattern },
 );
 
-const isFailure = described(v.isTrue, "Whether records with this status count as failures");
+const isFailure = described(v.boolean, "Whether records with this status count as failures");
 
 /** What a code means. */
 export const StatusName = shape("StatusName", { status: v.integer, name: statusName, isFailure });

@@ -1,6 +1,6 @@
 // The rules of single values in management, in addition to those of the data plane.
 import type { DeploymentId, PromptId, RolloutId } from "../common/ids.ts";
-import { filledText, integerIn, isCount, isTrue, matching, timestamp } from "../schema/values.ts";
+import { boolean, filledText, integerIn, isCount, matching, timestamp } from "../schema/values.ts";
 import { isObject, nullable, option, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
 import { nouns } from "./nouns.ts";
 import type { IdOf, NounWithId } from "./nouns.ts";
@@ -136,7 +136,7 @@ export const deploymentOfPrompt = reference<string>("a name, an id or a referenc
 
 /** The input member of a list that may include archived items, and the condition of its query. */
 export const archivable = {
-  archived: option(isTrue, "Whether to include archived items", { default: false }),
+  archived: option(boolean, "Whether to include archived items", { default: false }),
 };
 export const isListed = (archived = false): string => archived ? "true" : "archived_at is null";
 

@@ -14,7 +14,7 @@ import { findRowFaults } from "./audit-rows.ts";
 import { operation, reportShare } from "./operation.ts";
 
 const Verification = shape("Verification", {
-  balanced: v.isTrue,
+  balanced: v.boolean,
   total: described(v.count, "How many ledgers were recounted. Each workspace has one per month"),
   unbalanced: described(v.count, "How many of them are out of balance"),
   ledgers: described(listOf(LedgerBalance), "At most 1,000 ledgers. Those out of balance are chosen first"),
@@ -22,7 +22,7 @@ const Verification = shape("Verification", {
   audit: orNull(
     exactly({
       entries: described(v.count, "How many entries the audit log has"),
-      isIntact: described(v.isTrue, "Whether no entry was altered, removed or swapped"),
+      isIntact: described(v.boolean, "Whether no entry was altered, removed or swapped"),
       brokenAt: orNull(
         v.positive,
         "The first position whose entry is missing or does not fit those before it, or null",

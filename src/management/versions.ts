@@ -46,7 +46,7 @@ const PromptDetails = shape("PromptDetails", {
 export type PromptDetails = Infer<typeof PromptDetails>;
 
 /** The response to a push. */
-export const pushed = { ...version, isNew: described(v.isTrue, "Whether this push created the version") };
+export const pushed = { ...version, isNew: described(v.boolean, "Whether this push created the version") };
 const PushResult = shape("PushResult", pushed);
 type PushResult = Infer<typeof PushResult>;
 

@@ -46,7 +46,9 @@ const columns = `number, event_id, type, created_at, attempts, iif(due_at = 0, c
 const hasFailed = "outcome is not 'delivered' and (attempts > 0 or outcome is not null)";
 
 const failed = optional(
-  described(v.isTrue, "Whether to take only those whose last attempt failed, or that were stopped", { default: false }),
+  described(v.boolean, "Whether to take only those whose last attempt failed, or that were stopped", {
+    default: false,
+  }),
 );
 
 export const listWebhookDeliveries = operation({

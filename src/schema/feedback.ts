@@ -17,10 +17,10 @@ import {
 } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import {
+  boolean,
   clientName,
   count,
   deployId,
-  isTrue,
   matching,
   numberIn,
   numeric,
@@ -159,7 +159,7 @@ export const FeedbackAnswer = shape("FeedbackAnswer", {
   recordId: orNull(text, "The record, or null while the feedback waits for it"),
   name: feedbackName,
   author: text,
-  isChanged: described(isTrue, "Whether anything was written: the same again is not"),
+  isChanged: described(boolean, "Whether anything was written: the same again is not"),
   givenAt: described(timestamp, "When it was given, in Unix milliseconds"),
 });
 
@@ -167,7 +167,7 @@ export const FeedbackResults = shape("FeedbackResults", {
   results: listOf(exactly({
     status: described(positive, "The status that a single request would get"),
     recordId: option(nullable(text), "The record, or null while the feedback waits for it"),
-    isChanged: option(isTrue, "Whether anything was written"),
+    isChanged: option(boolean, "Whether anything was written"),
     error: option(text, "Why it was refused, for people"),
     code: option(text, "Why it was refused, for programs"),
   })),

@@ -44,7 +44,7 @@ const storedRecord = object({
   keyId: described(v.textAs<KeyId>(), "The API key that submitted it"),
   statusName: orNull(v.text, "What its status means in the workspace, or null"),
   isDamaged: option(
-    v.isTrue,
+    v.boolean,
     "Present if what is stored is no longer JSON, as after a bad sector. Its text is content.output then",
   ),
   feedback: option(listOf(Feedback), "What was thought of it. Absent if nothing was said"),
@@ -92,7 +92,7 @@ export const LedgerBalance = shape("LedgerBalance", {
   records: described(v.count, "Records, including deleted and pruned ones"),
   deleted: described(v.count, "How many of the records were deleted"),
   pruned: described(v.count, "How many of the calls were pruned, with their records"),
-  balanced: described(v.isTrue, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
+  balanced: described(v.boolean, "Whether used = calls = reads + records, and the calls are numbered 1 to used"),
 });
 export type LedgerBalance = Infer<typeof LedgerBalance>;
 
@@ -133,7 +133,7 @@ export const recordStats = {
     listOf(exactly({
       status: v.integer,
       name: orNull(v.text, "Its name in the workspace"),
-      isFailure: described(v.isTrue, "Whether it counts as a failure"),
+      isFailure: described(v.boolean, "Whether it counts as a failure"),
       records: v.count,
       share,
     })),

@@ -36,7 +36,7 @@ export const Revisions = shape("Revisions", {
       reference: described(v.text, "The names of its prompt and its own, as `NAME@DEPLOYMENT`"),
       revision: described(v.positive, "How often it has changed"),
       version: described(v.positive, "The version of the prompt that is live"),
-      isActive: described(v.isTrue, "Whether it accepts requests"),
+      isActive: described(v.boolean, "Whether it accepts requests"),
       rollout: described(
         nullable(exactly({
           id: v.text,
@@ -91,7 +91,7 @@ const served = {
     id: v.text,
     name: v.text,
     currentVersion: described(v.positive, "The version of the prompt that is served"),
-    isActive: described(v.isTrue, "Always true: no other deployment is served"),
+    isActive: described(v.boolean, "Always true: no other deployment is served"),
   }),
   workspace: exactly({ id: v.text, name: v.text }),
   llmConfig: LlmConfig,
@@ -113,7 +113,7 @@ export const ServedRollout = shape("ServedRollout", {
 /** What the service says of the version that it picked by a key. */
 const pickedRollout = exactly({
   id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
-  isCandidate: described(v.isTrue, "Whether the prompt is the candidate and not the live version"),
+  isCandidate: described(v.boolean, "Whether the prompt is the candidate and not the live version"),
 });
 
 export const ServedPrompt = named(

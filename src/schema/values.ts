@@ -56,7 +56,7 @@ export const filledText = /* @__PURE__ */ predicate<string>(
   (value) => typeof value === "string" && value !== "",
   { type: "string", minLength: 1 },
 );
-export const isTrue = /* @__PURE__ */ predicate<boolean>("true or false", (value) => typeof value === "boolean", {
+export const boolean = /* @__PURE__ */ predicate<boolean>("true or false", (value) => typeof value === "boolean", {
   type: "boolean",
 });
 

@@ -9,7 +9,7 @@ import { listFeedbackNames } from "../../management/feedback-names.ts";
 import { dash, number, rounded, share } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, workspaceOf } from "../page.ts";
+import { queryValue, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";
 import { Empty, Fact, Facts } from "../parts/elements.tsx";
 import { NameField, noFeedback } from "../parts/feedback-figures.tsx";
@@ -20,13 +20,14 @@ import { filterNotice } from "./record-filter.tsx";
 export const agreementPage: Page = {
   path: "/:workspaceId/agreement",
   async show(visit) {
-    const { id: workspaceId } = workspaceOf(visit), ref = asked(visit, "deployment");
+    const { id: workspaceId } = workspaceOf(visit), ref = queryValue(visit, "deployment");
     const [{ names }, offered, deployment] = await Promise.all([
       visit.call(listFeedbackNames, { workspaceId }),
       findOffered(visit, true),
       ref === undefined ? undefined : findDeployment(visit, ref),
     ]);
-    const name = asked(visit, "name"), authors = [asked(visit, "first") ?? "", asked(visit, "second") ?? ""];
+    const name = queryValue(visit, "name"),
+      authors = [queryValue(visit, "first") ?? "", queryValue(visit, "second") ?? ""];
     const isAsked = visit.query.has("first") && name !== undefined;
     const { found, refusal } = await findWith(async () => {
       if (ref !== undefined && deployment === undefined) {
@@ -52,7 +53,7 @@ export const agreementPage: Page = {
               <Field label="First author" name="first" value={authors[0]} />
               <Field label="Second author" name="second" value={authors[1]} />
               <DeploymentField value={deployment ?? ref} offered={offered} />
-              <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} />
+              <Select label="Time" name="last" value={queryValue(visit, "last")} options={spanOptions} />
             </Filters>
           )}
           {refusal !== undefined && filterNotice(refusal)}

@@ -12,8 +12,8 @@ import { listPrompts } from "../../management/prompts.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, isChecked, link, listMost, queryOf, workspaceOf } from "../page.ts";
-import type { Page, Resource, Visit } from "../page.ts";
+import { isChecked, link, listMost, queryOf, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page, Resource } from "../page.ts";
 import { Empty, FilterChips, Pager, Table } from "../parts/elements.tsx";
 import { Checkbox, Field, Filters, Select } from "../parts/form.tsx";
 import { reasonOf } from "../parts/origin.tsx";
@@ -27,7 +27,7 @@ export const auditPage: Page = {
   async show(visit) {
     const [{ found, refusal }, names] = await Promise.all([
       findWith(async () => {
-        const cursor = asked(visit, "cursor");
+        const cursor = queryValue(visit, "cursor");
         return await visit.call(listAuditEntries, { ...filterIn(visit), limit: pageSize, cursor });
       }),
       findNames(visit),
@@ -35,7 +35,7 @@ export const auditPage: Page = {
     const { items = [], nextCursor = null } = found ?? {};
     const { cursor: _, ...query } = queryOf(visit);
     const field = (name: string, label: string) => (
-      { name, label, placeholder: label, value: asked(visit, name), isLabelHidden: true }
+      { name, label, placeholder: label, value: queryValue(visit, name), isLabelHidden: true }
     );
     return {
       title: "Audit",
@@ -58,9 +58,13 @@ export const auditPage: Page = {
             <Field {...field("action", "Action")} placeholder="Action, as in deployment.promoted" isLong />
             <Field {...field("actor", "Who")} />
             <Field {...field("target", "Id of what changed")} />
-            <Select label="Time" name="last" value={asked(visit, "last")} options={spanOptions} isLabelHidden />
+            <Select label="Time" name="last" value={queryValue(visit, "last")} options={spanOptions} isLabelHidden />
             {visit.caller.workspaceId === undefined && (
-              <Checkbox label="All workspaces" name="everywhere" isChecked={asked(visit, "everywhere") === "yes"} />
+              <Checkbox
+                label="All workspaces"
+                name="everywhere"
+                isChecked={queryValue(visit, "everywhere") === "yes"}
+              />
             )}
           </Filters>
           {refusal !== undefined
@@ -82,19 +86,19 @@ export const auditExport: Resource = {
   },
 };
 
-const filterIn = (visit: Visit) => ({
+const filterIn = (visit: ConsoleRequest) => ({
   ...(isChecked(visit, "everywhere") ? {} : { workspaceId: workspaceOf(visit).id }),
-  action: asked(visit, "action"),
-  actor: asked(visit, "actor"),
-  target: asked(visit, "target"),
+  action: queryValue(visit, "action"),
+  actor: queryValue(visit, "actor"),
+  target: queryValue(visit, "target"),
   ...rangeOf(visit),
 });
 
-const filtersOf = (visit: Visit) => [
+const filtersOf = (visit: ConsoleRequest) => [
   { name: "action", label: "Action" },
   { name: "actor", label: "Who" },
   { name: "target", label: "Id" },
-  { name: "last", label: "Time", text: spanOptions.find(([span]) => span === asked(visit, "last"))?.[1] },
+  { name: "last", label: "Time", text: spanOptions.find(([span]) => span === queryValue(visit, "last"))?.[1] },
   { name: "everywhere", label: "All workspaces", text: "" },
 ];
 
@@ -104,7 +108,7 @@ const filtersOf = (visit: Visit) => [
  */
 type Names = ReadonlyMap<string, string>;
 
-export async function findNames(visit: Visit): Promise<Names> {
+export async function findNames(visit: ConsoleRequest): Promise<Names> {
   const input = { workspaceId: workspaceOf(visit).id, archived: true };
   const [deployments, prompts] = await Promise.all([
     listMost((page) => visit.call(listDeployments, { ...input, ...page })),
@@ -116,7 +120,7 @@ export async function findNames(visit: Visit): Promise<Names> {
   ]);
 }
 
-type ChangesProps = { visit: Visit; entries: readonly AuditEntry[]; names: Names; isWhole?: boolean };
+type ChangesProps = { visit: ConsoleRequest; entries: readonly AuditEntry[]; names: Names; isWhole?: boolean };
 
 /** Entries as a table. With `isWhole` each has the members that changed. */
 export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps): Html => (
@@ -138,7 +142,11 @@ const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
   actor === "" ? source : [isolated(actor), isWhole && <p class="hint whole">{source}</p>];
 
 /** What happened, and the thing that changed. */
-function actionOf(visit: Visit, { action, targetId, workspaceId, before, after }: AuditEntry, names: Names): Part {
+function actionOf(
+  visit: ConsoleRequest,
+  { action, targetId, workspaceId, before, after }: AuditEntry,
+  names: Names,
+): Part {
   const [noun, verb] = action.split(".") as [string, string];
   const { page = "", owner } = allNouns.get(noun) ?? {};
   const path = page.split("/").map((part) => part === ":id" ? verb === "deleted" ? "" : targetId ?? "" : part);

@@ -10,8 +10,8 @@ import type { Deployment } from "../../management/deployments.ts";
 import { getPrompt } from "../../management/versions.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, askedVersion, link, listAll, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, listAll, queryValue, queryVersion, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Section } from "../parts/elements.tsx";
 import { Field, Filters, Select } from "../parts/form.tsx";
 import { comparisonView } from "../parts/stats.tsx";
@@ -25,7 +25,7 @@ export const comparePage: Page = {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
     const newest = await call(getPrompt, { id, workspaceId });
-    const to = askedVersion(visit, "to") ?? newest.version, from = askedVersion(visit, "from") ?? Math.max(to - 1, 1);
+    const to = queryVersion(visit, "to") ?? newest.version, from = queryVersion(visit, "from") ?? Math.max(to - 1, 1);
     const [{ difference }, deployments] = await Promise.all([
       readDifference(visit, id, from, to),
       listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
@@ -50,30 +50,30 @@ export const comparePage: Page = {
 };
 
 /** Which numbers are compared. */
-function numbersFields(visit: Visit, deployments: readonly Deployment[]): Html {
+function numbersFields(visit: ConsoleRequest, deployments: readonly Deployment[]): Html {
   const options = deployments.map(({ id, name }) => [id, name] as const);
   return (
     <>
       <Select label="in" name="deployment" value={chosen(visit, deployments)?.id} options={options} />
-      <Select label="and" name="other" value={asked(visit, "other")} options={[["", "the same"], ...options]} />
-      <Select label="over" name="last" value={asked(visit, "last")} options={spanOptions} />
+      <Select label="and" name="other" value={queryValue(visit, "other")} options={[["", "the same"], ...options]} />
+      <Select label="over" name="last" value={queryValue(visit, "last")} options={spanOptions} />
     </>
   );
 }
 
 /** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
-function deploymentIn(visit: Visit, name: string, deployments: readonly Deployment[]): Deployment | undefined {
-  const asking = asked(visit, name), found = deployments.find(({ id }) => id === asking);
+function deploymentIn(visit: ConsoleRequest, name: string, deployments: readonly Deployment[]): Deployment | undefined {
+  const asking = queryValue(visit, name), found = deployments.find(({ id }) => id === asking);
   if (found === undefined && asking !== undefined) throw invalid(`This prompt has no deployment ${asking}`);
   return found;
 }
 
 /** The deployment that the query names, else the one that matters most. */
-const chosen = (visit: Visit, deployments: readonly Deployment[]): Deployment | undefined =>
+const chosen = (visit: ConsoleRequest, deployments: readonly Deployment[]): Deployment | undefined =>
   deploymentIn(visit, "deployment", deployments) ?? mainOf(deployments);
 
 async function numbersOf(
-  visit: Visit,
+  visit: ConsoleRequest,
   [from, to]: [number, number],
   deployments: readonly Deployment[],
 ): Promise<Html> {
@@ -93,7 +93,7 @@ async function numbersOf(
   return (
     <>
       <Section title="Numbers">{comparisonView(comparison)}</Section>
-      {await comparedFeedback(visit, comparison, { last: asked(visit, "last") })}
+      {await comparedFeedback(visit, comparison, { last: queryValue(visit, "last") })}
     </>
   );
 }

@@ -16,8 +16,8 @@ import type { PromptVersion } from "../../management/versions.ts";
 import { dayText } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedVersion, link, listAll, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, listAll, queryVersion, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Section } from "../parts/elements.tsx";
 import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { endingOf } from "../parts/rollout.tsx";
@@ -79,7 +79,7 @@ export const deploymentChangePage: Page = {
     const deployment = await visit.call(getDeployment, { id, workspaceId });
     const { reference, currentVersion, revision, isProtected } = deployment;
     const hasVersion = name === "promote" || name === "rollback";
-    const asking = hasVersion ? askedVersion(visit, "version") : undefined;
+    const asking = hasVersion ? queryVersion(visit, "version") : undefined;
     const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
     const isOther = version !== undefined && version !== currentVersion;
     return {
@@ -121,9 +121,9 @@ export const deploymentChangePage: Page = {
   async act(visit) {
     const name = changeName(visit);
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    const revision = Number(sent(visit, "revision")), note = sent(visit, "note");
+    const revision = Number(formValue(visit, "revision")), note = formValue(visit, "note");
     const input = { id, workspaceId, note, ...(revision > 0 ? { ifRevision: revision } : {}) };
-    const version = Number(sent(visit, "version")) || undefined;
+    const version = Number(formValue(visit, "version")) || undefined;
     const { changed } = name === "promote"
       ? await visit.call(changes.promote.operation, { ...input, version })
       : name === "rollback"
@@ -134,12 +134,12 @@ export const deploymentChangePage: Page = {
 };
 
 /** The version that was live before. */
-async function previousOf({ call }: Visit, { id, workspaceId }: Deployment): Promise<number | undefined> {
+async function previousOf({ call }: ConsoleRequest, { id, workspaceId }: Deployment): Promise<number | undefined> {
   const history = await listAll((page) => call(operations.listDeploymentChanges, { id, workspaceId, ...page }));
   return findRollbackTargets(history.reverse()).previous;
 }
 
-function changeName({ params }: Visit): ChangeName {
+function changeName({ params }: ConsoleRequest): ChangeName {
   const name = params.change ?? "";
   if (!Object.hasOwn(changes, name)) throw unknownPath();
   return name as ChangeName;
@@ -147,7 +147,7 @@ function changeName({ params }: Visit): ChangeName {
 
 /** A field for the version to promote or to roll out, which may be any one of the prompt. */
 export async function versionChoice(
-  visit: Visit,
+  visit: ConsoleRequest,
   { promptId, currentVersion }: Deployment,
   version: number | undefined,
 ): Promise<Part> {
@@ -164,7 +164,7 @@ export async function versionChoice(
   );
 }
 
-async function outcomeOf(visit: Visit, deployment: Deployment, version: number): Promise<Html> {
+async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, version: number): Promise<Html> {
   const { promptId, currentVersion } = deployment;
   const { after: next, difference } = await readDifference(visit, promptId, currentVersion, version);
   const { comparison, since } = await compareWithLive(visit, deployment, next);
@@ -197,7 +197,7 @@ const span = 30 * 86_400_000; // ms before the newest record of the version, whi
  * records that are compared begin, in Unix ms.
  */
 async function compareWithLive(
-  visit: Visit,
+  visit: ConsoleRequest,
   deployment: Deployment,
   next: PromptVersion,
 ): Promise<{ comparison: Comparison; since: number }> {
@@ -216,7 +216,7 @@ const clockDifference = 86_400_000; // ms that the clocks of processes may diffe
  * live. The search of one ends at the first record, while a comparison reads all of a time.
  */
 async function findNewest(
-  visit: Visit,
+  visit: ConsoleRequest,
   { id, promptId }: Deployment,
   { version: promptVersion, createdAt }: PromptVersion,
 ) {

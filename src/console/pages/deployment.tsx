@@ -13,8 +13,8 @@ import { listPromptVersions } from "../../management/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, findLacks, link, listAll, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, listAll, missingRole, missingRoles, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
@@ -32,7 +32,7 @@ export const deploymentPage: Page = {
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    const cursor = asked(visit, "cursor");
+    const cursor = queryValue(visit, "cursor");
     const deployment = await call(getDeployment, { id, workspaceId });
     const [versions, shown, all, usable, rollouts] = await Promise.all([
       call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
@@ -69,7 +69,7 @@ export const deploymentPage: Page = {
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
           </Section>
           <Section title="Use it" aside={<a href={link(visit, ["keys"])}>Keys</a>}>
-            <UseIt visit={visit} usable={usable} isOpen={asked(visit, "done") === "created"} />
+            <UseIt visit={visit} usable={usable} isOpen={queryValue(visit, "done") === "created"} />
           </Section>
           {rollouts.items.length > 0 && (
             <Section title="Rollouts">
@@ -81,7 +81,7 @@ export const deploymentPage: Page = {
             {historyOf(visit, deployment, shown.items, findLastLive(all))}
             <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
           </Section>
-          {findLack(visit, renameDeployment, isProtected) === undefined && (
+          {missingRole(visit, renameDeployment, isProtected) === undefined && (
             <details open={visit.refusal !== undefined}>
               <summary>Rename {isolated(name)}</summary>
               <Form submit="Rename">
@@ -97,7 +97,12 @@ export const deploymentPage: Page = {
   },
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    await visit.call(renameDeployment, { id, workspaceId, name: sent(visit, "name") ?? "", note: sent(visit, "note") });
+    await visit.call(renameDeployment, {
+      id,
+      workspaceId,
+      name: formValue(visit, "name") ?? "",
+      note: formValue(visit, "note"),
+    });
     return { redirect: link(visit, ["deployments", id], { done: "renamed" }) };
   },
 };
@@ -126,7 +131,7 @@ const textsOf = ({ reference, currentVersion }: Deployment) => ({
 });
 
 function actionsOf(
-  visit: Visit,
+  visit: ConsoleRequest,
   deployment: Deployment,
   versions: readonly number[],
   previous: number | undefined,
@@ -136,7 +141,7 @@ function actionsOf(
   const all: (readonly [label: string, operation: typeof changes[ChangeName]["operation"] | typeof setRollout])[] = [];
   const linked = (operation: typeof all[number][1], label: string, href: string) => {
     all.push([label, operation]);
-    if (findLack(visit, operation, isProtected) === undefined) return <a class="button" href={href}>{label}</a>;
+    if (missingRole(visit, operation, isProtected) === undefined) return <a class="button" href={href}>{label}</a>;
     return <span class="button" aria-disabled="true">{label}</span>;
   };
   const offered = (change: ChangeName, label: string, version?: number) =>
@@ -156,7 +161,7 @@ function actionsOf(
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
     offered("archive", "Archive"),
   ];
-  const lack = findLacks(visit, all, isProtected);
+  const lack = missingRoles(visit, all, isProtected);
   return (
     <>
       <p class="actions">{buttons}</p>
@@ -167,12 +172,12 @@ function actionsOf(
 
 /** Each version that was live can be made live again, where it was last. */
 function historyOf(
-  visit: Visit,
+  visit: ConsoleRequest,
   { id, promptId, currentVersion, isProtected }: Deployment,
   shown: readonly DeploymentChange[],
   lastLive: ReadonlyMap<number, number>,
 ): Html {
-  const mayReturn = findLack(visit, changes.rollback.operation, isProtected) === undefined;
+  const mayReturn = missingRole(visit, changes.rollback.operation, isProtected) === undefined;
   const returnTo = ({ revision }: DeploymentChange): Part => {
     const version = lastLive.get(revision);
     if (version === undefined || version === currentVersion) return "";
@@ -194,7 +199,7 @@ function historyOf(
   );
 }
 
-function whatChanged(visit: Visit, promptId: string, { action, from, to, rollout }: DeploymentChange): Part {
+function whatChanged(visit: ConsoleRequest, promptId: string, { action, from, to, rollout }: DeploymentChange): Part {
   const word = action.replace("_", " ");
   if (action.startsWith("rollout")) return rollout ? `${word} ${shareText(rollout)}${guardText(rollout)}` : word;
   if (typeof to === "number") {

@@ -7,8 +7,8 @@ import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../../common/group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { isChecked, link, listMost, missingRole, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, stateOf } from "../parts/chips.tsx";
 import { Empty, Pager, PartHint, Table } from "../parts/elements.tsx";
 import { Checkbox, Filters } from "../parts/form.tsx";
@@ -18,7 +18,7 @@ export const deploymentsPage: Page = {
   path: "/:workspaceId/deployments",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const archived = isChecked(visit, "archived"), cursor = queryValue(visit, "cursor");
     const { items: all, nextCursor } = await listMost(
       (page) => visit.call(listDeployments, { workspaceId, archived, ...page }),
       cursor,
@@ -50,19 +50,19 @@ export const deploymentsPage: Page = {
   },
 };
 
-function noneYet(visit: Visit): Html {
+function noneYet(visit: ConsoleRequest): Html {
   const choose = <a href={link(visit, ["prompts"])}>Choose a prompt</a>;
   return (
     <Empty title="No deployment yet">
       A deployment has a name such as <code>production</code> and serves one version of a prompt.{" "}
-      {findLack(visit, createDeployment) ?? <>{choose} to deploy it.</>}
+      {missingRole(visit, createDeployment) ?? <>{choose} to deploy it.</>}
     </Empty>
   );
 }
 
 const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
 
-const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly string[]): Html => (
+const boardOf = (visit: ConsoleRequest, rows: readonly Deployment[][], names: readonly string[]): Html => (
   <Table
     caption="Deployments by prompt"
     rows={rows}
@@ -80,7 +80,7 @@ const boardOf = (visit: Visit, rows: readonly Deployment[][], names: readonly st
   />
 );
 
-function cellOf(visit: Visit, deployment: Deployment | undefined): Html {
+function cellOf(visit: ConsoleRequest, deployment: Deployment | undefined): Html {
   if (deployment === undefined) return <span class="none">–</span>;
   const { id, reference, currentVersion, isProtected } = deployment, state = stateOf(deployment);
   return (

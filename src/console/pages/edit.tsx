@@ -22,8 +22,8 @@ import {
 import type { Draft } from "../draft.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedVersion, findLack, link, workspaceOf } from "../page.ts";
-import type { Page, Shown, View, Visit } from "../page.ts";
+import { link, missingRole, queryVersion, workspaceOf } from "../page.ts";
+import type { ActResult, ConsoleRequest, Page, View } from "../page.ts";
 import { Diff } from "../parts/diff.tsx";
 import { DraftForm, filledIn } from "../parts/draft-form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
@@ -35,8 +35,8 @@ type Base = { version: PromptVersion; latest: number } | undefined;
 /** Makes the page of an editor. `publish` makes the version, and gives the page to go to. */
 const editorPage = (
   path: string,
-  findBase: (visit: Visit) => Promise<Base>,
-  publish: (visit: Visit, base: Base, draft: Draft) => Promise<Shown>,
+  findBase: (visit: ConsoleRequest) => Promise<Base>,
+  publish: (visit: ConsoleRequest, base: Base, draft: Draft) => Promise<ActResult>,
 ): Page => ({
   path: `/:workspaceId/prompts/${path}`,
   async show(visit) {
@@ -68,19 +68,19 @@ export const newPromptPage = editorPage("new", () => Promise.resolve(undefined),
 });
 
 /** The version that is edited: the one in the query, or the newest. */
-async function findBase(visit: Visit): Promise<Base> {
+async function findBase(visit: ConsoleRequest): Promise<Base> {
   const { id: workspaceId } = workspaceOf(visit);
   const id = visit.params.promptId as PromptId;
   const newest = await visit.call(getPrompt, { id, workspaceId });
-  const wanted = askedVersion(visit, "base") ?? newest.version;
+  const wanted = queryVersion(visit, "base") ?? newest.version;
   const version = wanted === newest.version
     ? newest
     : await visit.call(getPromptVersion, { id, workspaceId, version: wanted });
   return { version, latest: newest.version };
 }
 
-function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
-  const lack = findLack(visit, base === undefined ? createPrompt : pushPrompt);
+function viewOf(visit: ConsoleRequest, base: Base, draft: Draft, warning?: Part): View {
+  const lack = missingRole(visit, base === undefined ? createPrompt : pushPrompt);
   const name = base?.version.name;
   const title = base === undefined ? "New prompt" : `Edit ${name}`;
   const faults = faultsOf(draft);
@@ -106,7 +106,7 @@ function viewOf(visit: Visit, base: Base, draft: Draft, warning?: Part): View {
   };
 }
 
-function editorOf(visit: Visit, base: Base, draft: Draft, faults: ReadonlyMap<string, string>): Html {
+function editorOf(visit: ConsoleRequest, base: Base, draft: Draft, faults: ReadonlyMap<string, string>): Html {
   return (
     <>
       <link rel="stylesheet" href={visit.root + assetPath("editor.css")} />
@@ -136,7 +136,7 @@ const repairsOf = (faults: ReadonlyMap<string, string>): Html => (
 );
 
 /** What publishing would do: the difference, the variables that come or go, and the messages with values filled in. */
-function previewOf(visit: Visit, base: Base, draft: Draft): Html {
+function previewOf(visit: ConsoleRequest, base: Base, draft: Draft): Html {
   const content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
   const labelled = (label: string, content: PromptContent) => ({ label, content });
   return (
@@ -160,7 +160,7 @@ function previewOf(visit: Visit, base: Base, draft: Draft): Html {
 
 /** Someone was faster. What was written stays in the form, beside what the other one changed. */
 async function conflictView(
-  visit: Visit,
+  visit: ConsoleRequest,
   base: { version: PromptVersion; latest: number },
   draft: Draft,
   seen: number,

@@ -8,8 +8,8 @@ import type { FeedbackNameRule } from "../../management/feedback-names.ts";
 import { dash, excerpt, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, missingRole, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
 import { decimalIn, linesIn } from "./inputs.tsx";
@@ -34,8 +34,8 @@ export const feedbackNamesPage: Page = {
   path: "/:workspaceId/settings/feedback",
   async show(visit) {
     const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
-    const chosen = names.find(({ name }) => name === asked(visit, "name"));
-    const after = asked(visit, "after") ?? "", following = names.filter(({ name }) => name > after);
+    const chosen = names.find(({ name }) => name === queryValue(visit, "name"));
+    const after = queryValue(visit, "after") ?? "", following = names.filter(({ name }) => name > after);
     const shown = following.slice(0, pageSize);
     const field = visit.refusal && fieldOf(visit.refusal);
     return {
@@ -66,13 +66,13 @@ export const feedbackNamesPage: Page = {
               {declareForm(visit, chosen, field)}
             </Guarded>
           </Section>
-          {chosen?.isDeclared && findLack(visit, undeclareFeedback) === undefined && removal(chosen, names)}
+          {chosen?.isDeclared && missingRole(visit, undeclareFeedback) === undefined && removal(chosen, names)}
         </>
       ),
     };
   },
   async act(visit) {
-    const { id: workspaceId } = workspaceOf(visit), removed = sent(visit, "remove");
+    const { id: workspaceId } = workspaceOf(visit), removed = formValue(visit, "remove");
     if (removed !== undefined) await visit.call(undeclareFeedback, { workspaceId, name: removed });
     else await visit.call(declareFeedback, { workspaceId, ...declarationIn(visit) });
     return {
@@ -81,13 +81,14 @@ export const feedbackNamesPage: Page = {
   },
 };
 
-const declarationIn = (visit: Visit) => ({
-  name: sent(visit, "name") ?? "",
-  kind: kinds.find(([kind]) => kind === sent(visit, "kind"))?.[0] ?? "boolean",
-  minimum: decimalIn(sent(visit, "minimum"), "minimum", ", such as 0.5"),
-  maximum: decimalIn(sent(visit, "maximum"), "maximum", ", such as 0.5"),
-  labels: linesIn(sent(visit, "labels")),
-  better: directions.find(([direction]) => direction !== "" && direction === sent(visit, "better"))?.[0] || undefined,
+const declarationIn = (visit: ConsoleRequest) => ({
+  name: formValue(visit, "name") ?? "",
+  kind: kinds.find(([kind]) => kind === formValue(visit, "kind"))?.[0] ?? "boolean",
+  minimum: decimalIn(formValue(visit, "minimum"), "minimum", ", such as 0.5"),
+  maximum: decimalIn(formValue(visit, "maximum"), "maximum", ", such as 0.5"),
+  labels: linesIn(formValue(visit, "labels")),
+  better: directions.find(([direction]) => direction !== "" && direction === formValue(visit, "better"))?.[0] ||
+    undefined,
 });
 
 /** The field that a refusal is about. */
@@ -99,8 +100,8 @@ function fieldOf({ message, code }: Refusal): FieldName | undefined {
   return code === "feedback_kind_differs" ? "kind" : undefined;
 }
 
-function namesTable(visit: Visit, names: readonly FeedbackNameRule[]): Html {
-  const mayChange = findLack(visit, declareFeedback) === undefined;
+function namesTable(visit: ConsoleRequest, names: readonly FeedbackNameRule[]): Html {
+  const mayChange = missingRole(visit, declareFeedback) === undefined;
   return (
     <Table
       caption="Feedback names"
@@ -157,7 +158,7 @@ const removal = ({ name }: FeedbackNameRule, names: readonly FeedbackNameRule[])
   </Section>
 );
 
-function declareForm({ form, refusal }: Visit, chosen: FeedbackNameRule | undefined, field?: FieldName): Html {
+function declareForm({ form, refusal }: ConsoleRequest, chosen: FeedbackNameRule | undefined, field?: FieldName): Html {
   const isSent = form.has("kind");
   const given = (name: FieldName) => ({
     label: labels[name],

@@ -5,8 +5,8 @@
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";
-import { asked, link, queryOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { link, queryOf, queryValue } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import {
   FeedbackList,
   feedbackOn,
@@ -65,10 +65,10 @@ export const feedbackStatsPage = statsPageOf({
 });
 
 /** The name that the query has, or that with the most rated records. */
-const chosen = (visit: Visit, names: readonly string[]): string | undefined =>
-  names.find((name) => name === asked(visit, "name")) ?? names[0];
+const chosen = (visit: ConsoleRequest, names: readonly string[]): string | undefined =>
+  names.find((name) => name === queryValue(visit, "name")) ?? names[0];
 
-function versionsTable(visit: Visit, { versions }: Stats, name: string, rules: Rules): Part {
+function versionsTable(visit: ConsoleRequest, { versions }: Stats, name: string, rules: Rules): Part {
   const rated = versions.filter((each) => feedbackOn(each, name) !== undefined);
   return (
     <>

@@ -8,13 +8,13 @@ import { getDeployment, listDeployments } from "../../management/deployments.ts"
 import type { Deployment } from "../../management/deployments.ts";
 import { h } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, askedWord, listMost, sent, workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { formValue, listMost, queryValue, queryWord, workspaceOf } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { Field, Select } from "../parts/form.tsx";
 
 /** A number that a form sent. What is not one is refused under the name of its field. */
-export function numberIn(visit: Visit, name: string): number | undefined {
-  const text = sent(visit, name);
+export function numberIn(visit: ConsoleRequest, name: string): number | undefined {
+  const text = formValue(visit, name);
   if (text === undefined) return undefined;
   const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
   if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
@@ -50,7 +50,7 @@ const day = 86_400_000; // ms
 const mostDays = 3_660;
 
 /** Days that a form sent, in ms. Nothing means for ever. `label` is that of the field. */
-export function daysIn(visit: Visit, name: string, label: string): number | null {
+export function daysIn(visit: ConsoleRequest, name: string, label: string): number | null {
   const days = numberIn(visit, name);
   if (days === undefined) return null;
   if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
@@ -81,16 +81,16 @@ export const spanOptions = [
 type Range = { from?: number; to?: number };
 
 /** The range of time that the query asks for, in Unix ms: what is in a span up to now, and from one moment to another. */
-export function rangeOf(visit: Visit): Range {
-  const from = momentOf(asked(visit, "from")) ?? -Infinity, to = momentOf(asked(visit, "to"));
+export function rangeOf(visit: ConsoleRequest): Range {
+  const from = momentOf(queryValue(visit, "from")) ?? -Infinity, to = momentOf(queryValue(visit, "to"));
   const start = Math.max(from, spanOf(visit).from ?? -Infinity);
   return { ...(start < 0 ? {} : { from: start }), ...(to === undefined ? {} : { to }) };
 }
 
 /** The span up to now that the query asks for: one of `spans`, or all time. */
-export function spanOf(visit: Visit): Range {
-  if (asked(visit, "last") === "all") return {};
-  const last = askedWord(visit, "last", Object.keys(spans) as (keyof typeof spans)[]);
+export function spanOf(visit: ConsoleRequest): Range {
+  if (queryValue(visit, "last") === "all") return {};
+  const last = queryWord(visit, "last", Object.keys(spans) as (keyof typeof spans)[]);
   return last === undefined ? {} : { from: visit.now - spans[last] };
 }
 
@@ -122,7 +122,7 @@ const mostOptions = 200;
 /** The deployments that a form offers. Of very many they are the newest, and the form takes a name instead. */
 export type Offered = { deployments: Deployment[]; isWhole: boolean };
 
-export async function findOffered(visit: Visit, archived = false): Promise<Offered> {
+export async function findOffered(visit: ConsoleRequest, archived = false): Promise<Offered> {
   const { id: workspaceId } = workspaceOf(visit);
   const list = (page: { limit: number; cursor: string | undefined }) =>
     visit.call(listDeployments, { workspaceId, archived, ...page });
@@ -131,7 +131,7 @@ export async function findOffered(visit: Visit, archived = false): Promise<Offer
 }
 
 /** The deployment of the workspace with this id or reference; undefined if there is none. */
-export async function findDeployment(visit: Visit, ref: string): Promise<Deployment | undefined> {
+export async function findDeployment(visit: ConsoleRequest, ref: string): Promise<Deployment | undefined> {
   try {
     return await visit.call(getDeployment, { id: ref as DeploymentId, workspaceId: workspaceOf(visit).id });
   } catch (error) {
@@ -142,7 +142,7 @@ export async function findDeployment(visit: Visit, ref: string): Promise<Deploym
 
 /** The references of deployments by their ids. */
 export async function findReferences(
-  visit: Visit,
+  visit: ConsoleRequest,
   ids: readonly (DeploymentId | null)[],
 ): Promise<Map<string, string>> {
   const named = [...new Set(ids)].filter((id) => id !== null);

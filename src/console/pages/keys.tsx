@@ -9,8 +9,8 @@ import type { DeploymentId } from "../../common/ids.ts";
 import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, link, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Empty, Fact, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, Guarded, Select } from "../parts/form.tsx";
@@ -40,7 +40,7 @@ export const keysPage: Page = {
   path: "/:workspaceId/keys",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const cursor = asked(visit, "cursor");
+    const cursor = queryValue(visit, "cursor");
     const { items, nextCursor } = await visit.call(listApiKeys, { workspaceId, limit: pageSize, cursor });
     const references = await findReferences(visit, items.map(({ deployId }) => deployId));
     const offered = await findOffered(visit);
@@ -72,7 +72,7 @@ export const keysPage: Page = {
   },
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const may = sent(visit, "may"), deployId = sent(visit, "deployId") as DeploymentId | undefined;
+    const may = formValue(visit, "may"), deployId = formValue(visit, "deployId") as DeploymentId | undefined;
     const expiresAt = expiryIn(visit);
     // Nothing may fail between the creation of a key and the only page that shows it.
     const deployment = deployId === undefined
@@ -82,7 +82,7 @@ export const keysPage: Page = {
     const { id, key, ...created } = await withLabels((path) => labels[path], () =>
       visit.call(createApiKey, {
         workspaceId,
-        name: sent(visit, "name"),
+        name: formValue(visit, "name"),
         readOnly: may === "read",
         submitOnly: may === "submit",
         feedbackOnly: may === "feedback",
@@ -100,7 +100,7 @@ export const keysPage: Page = {
   },
 };
 
-const keysTable = (visit: Visit, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html => (
+const keysTable = (visit: ConsoleRequest, keys: readonly ApiKey[], references: ReadonlyMap<string, string>): Html => (
   <Table
     caption="Keys"
     rows={keys}

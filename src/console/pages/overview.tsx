@@ -15,8 +15,8 @@ import { listMonths, readUsage } from "../../management/usage.ts";
 import { createPrompt } from "../../management/versions.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { findLack, findLacks, link, listMost, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, listMost, missingRole, missingRoles, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Section } from "../parts/elements.tsx";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
@@ -95,7 +95,7 @@ export const overviewPage: Page = {
 type Begun = { hasPrompt: boolean; deployments: readonly Deployment[]; hasKey: boolean; isUsed: boolean };
 
 /** The steps that are left, and those that are done; nothing if all are. */
-async function firstSteps(visit: Visit, { hasPrompt, deployments, hasKey, isUsed }: Begun): Promise<Part> {
+async function firstSteps(visit: ConsoleRequest, { hasPrompt, deployments, hasKey, isUsed }: Begun): Promise<Part> {
   const deployment = mainOf(deployments), hasDeployment = deployment !== undefined;
   if (hasPrompt && hasDeployment && hasKey && isUsed) return "";
   const steps = [
@@ -104,7 +104,7 @@ async function firstSteps(visit: Visit, { hasPrompt, deployments, hasKey, isUsed
     { isDone: hasKey, label: "Create a key for your application", operation: createApiKey, path: ["keys"] },
   ];
   const left = steps.filter(({ isDone }) => !isDone);
-  const lack = findLacks(visit, left.map(({ label, operation }) => [`“${label}”`, operation]));
+  const lack = missingRoles(visit, left.map(({ label, operation }) => [`“${label}”`, operation]));
   return (
     <div class="panel">
       <h2>First steps</h2>
@@ -113,7 +113,7 @@ async function firstSteps(visit: Visit, { hasPrompt, deployments, hasKey, isUsed
           <li>
             {isDone
               ? <Done>{label}</Done>
-              : findLack(visit, operation) === undefined
+              : missingRole(visit, operation) === undefined
               ? <a href={link(visit, path)}>{label}</a>
               : <span aria-disabled="true">{label}</span>}
           </li>
@@ -139,7 +139,7 @@ const Done = ({ children }: { children?: Part }): Html => (
 const mostNames = 5;
 
 /** A section of the overview; nothing if none of the records of the last 7 days was rated. */
-async function recentFeedback(visit: Visit, { split }: WorkspaceStats): Promise<Part> {
+async function recentFeedback(visit: ConsoleRequest, { split }: WorkspaceStats): Promise<Part> {
   if (split === null || split.after.feedback.length === 0) return undefined;
   const { before, after } = split;
   const hrefOf = (feedback: string) => link(visit, ["records"], { last: "7d", feedback });

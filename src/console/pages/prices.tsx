@@ -8,8 +8,8 @@ import type { Price } from "../../management/prices.ts";
 import { ago, price } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, link, sent } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, missingRole, queryValue } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, given, Guarded, HiddenField } from "../parts/form.tsx";
 import { momentOf } from "./inputs.tsx";
@@ -19,7 +19,10 @@ const pageSize = 100;
 export const pricesPage: Page = {
   path: "/:workspaceId/prices",
   async show(visit) {
-    const { items, nextCursor } = await visit.call(listPrices, { limit: pageSize, cursor: asked(visit, "cursor") });
+    const { items, nextCursor } = await visit.call(listPrices, {
+      limit: pageSize,
+      cursor: queryValue(visit, "cursor"),
+    });
     return {
       title: "Prices",
       done: {
@@ -41,16 +44,16 @@ export const pricesPage: Page = {
     };
   },
   async act(visit) {
-    const id = sent(visit, "remove") as PriceId | undefined;
+    const id = formValue(visit, "remove") as PriceId | undefined;
     if (id !== undefined) await visit.call(removePrice, { id });
     else {
       await visit.call(setPrice, {
-        model: sent(visit, "model") ?? "",
-        provider: sent(visit, "provider"),
-        input: sent(visit, "input") ?? "",
-        cachedInput: sent(visit, "cachedInput"),
-        output: sent(visit, "output") ?? "",
-        validFrom: momentOf(sent(visit, "validFrom")),
+        model: formValue(visit, "model") ?? "",
+        provider: formValue(visit, "provider"),
+        input: formValue(visit, "input") ?? "",
+        cachedInput: formValue(visit, "cachedInput"),
+        output: formValue(visit, "output") ?? "",
+        validFrom: momentOf(formValue(visit, "validFrom")),
       });
     }
     return { redirect: link(visit, ["prices"], { done: id === undefined ? "stored" : "removed" }) };
@@ -65,7 +68,7 @@ const noPrice = (
   </Empty>
 );
 
-const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
+const pricesTable = (visit: ConsoleRequest, prices: readonly Price[]): Html => (
   <Table
     caption="Prices"
     rows={prices}
@@ -80,7 +83,7 @@ const pricesTable = (visit: Visit, prices: readonly Price[]): Html => (
       },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
       { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "Always" : ago(validFrom, visit.now) },
-      findLack(visit, removePrice) === undefined && { label: "Remove", isAction: true, cell: removeForm },
+      missingRole(visit, removePrice) === undefined && { label: "Remove", isAction: true, cell: removeForm },
     ]}
   />
 );
@@ -100,7 +103,7 @@ const removeForm = ({ id, model }: Price): Html => (
   </details>
 );
 
-const newForm = (visit: Visit): Html => (
+const newForm = (visit: ConsoleRequest): Html => (
   <Form submit="Set price">
     <div class="row">
       <Field {...given(visit, "model", "Model")} isRequired placeholder="gpt-4o*" hint="* stands for any text." />

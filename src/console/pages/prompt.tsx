@@ -16,8 +16,8 @@ import type { VersionSummary } from "../../management/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { askedVersion, findLack, link, listAll, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, listAll, missingRole, queryVersion, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
 import { mainOf } from "./inputs.tsx";
@@ -39,7 +39,7 @@ export const promptPage: Page = {
       call(listPromptVersions, { id, workspaceId, limit: mostVersions }),
       listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
     ]);
-    const version = askedVersion(visit, "version") ?? prompt.latestVersion;
+    const version = queryVersion(visit, "version") ?? prompt.latestVersion;
     const shown = await call(getPromptVersion, { id, workspaceId, version });
     const measured = mainOf(open);
     const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
@@ -49,7 +49,7 @@ export const promptPage: Page = {
       done: textsOf(prompt),
       heading: breakable(prompt.name),
       lede: [isolated(shown.title), shown.description !== "" && [" — ", isolated(shown.description)]],
-      actions: !isArchived && findLack(visit, pushPrompt) === undefined && (
+      actions: !isArchived && missingRole(visit, pushPrompt) === undefined && (
         <a class="button primary" href={link(visit, ["prompts", id, "edit"], { base: version })}>
           Edit{version !== prompt.latestVersion && ` from v${version}`}
         </a>
@@ -82,14 +82,14 @@ export const promptPage: Page = {
   },
   async act(visit) {
     const id = visit.params.promptId as PromptId, { id: workspaceId } = workspaceOf(visit);
-    const note = sent(visit, "note");
+    const note = formValue(visit, "note");
     const action = visit.form.get("do");
     if (action === "deploy") {
-      const version = Number(sent(visit, "version")), name = sent(visit, "name") ?? "";
+      const version = Number(formValue(visit, "version")), name = formValue(visit, "name") ?? "";
       const deployment = await visit.call(createDeployment, { workspaceId, promptId: id, name, version, note });
       return { redirect: link(visit, ["deployments", deployment.id], { done: "created" }) };
     }
-    if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: sent(visit, "name") ?? "" });
+    if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: formValue(visit, "name") ?? "" });
     else if (action === "archive") await visit.call(archivePrompt, { id, workspaceId, note });
     else if (action === "unarchive") await visit.call(unarchivePrompt, { id, workspaceId, note });
     else throw invalid("Field do must be one of deploy, rename, archive, unarchive");
@@ -105,21 +105,21 @@ const textsOf = ({ latestVersion }: Prompt) => ({
   unarchive: "The prompt is no longer archived.",
 });
 
-const promoteLinks = (visit: Visit, deployments: readonly Deployment[], version: number): Part =>
+const promoteLinks = (visit: ConsoleRequest, deployments: readonly Deployment[], version: number): Part =>
   deployments.filter((deployment) =>
-    deployment.currentVersion !== version && findLack(visit, promoteDeployment, deployment.isProtected) === undefined
+    deployment.currentVersion !== version && missingRole(visit, promoteDeployment, deployment.isProtected) === undefined
   ).slice(0, 4).map(({ id, name }) => (
     <a class="button small" href={link(visit, ["deployments", id, "promote"], { version })}>
       <span>Promote to {isolated(name)}</span>
     </a>
   ));
 
-const statisticsLink = (visit: Visit, { id }: Deployment): Html => (
+const statisticsLink = (visit: ConsoleRequest, { id }: Deployment): Html => (
   <a href={link(visit, ["deployments", id, "stats"])}>All statistics</a>
 );
 
 function versionsList(
-  visit: Visit,
+  visit: ConsoleRequest,
   { id, latestVersion }: Prompt,
   versions: readonly VersionSummary[],
   shown: number,
@@ -171,13 +171,13 @@ function versionsList(
 }
 
 /** Whether one of the forms of the page was refused. It is shown open, with what was entered. */
-const wasRefused = ({ form, refusal }: Visit, action: string): boolean =>
+const wasRefused = ({ form, refusal }: ConsoleRequest, action: string): boolean =>
   refusal !== undefined && form.get("do") === action;
 
-const entered = (visit: Visit, action: string, name: string): string | null =>
+const entered = (visit: ConsoleRequest, action: string, name: string): string | null =>
   wasRefused(visit, action) ? visit.form.get(name) : null;
 
-const deploymentsOf = (visit: Visit, prompt: Prompt, open: readonly Deployment[], version: number): Html => (
+const deploymentsOf = (visit: ConsoleRequest, prompt: Prompt, open: readonly Deployment[], version: number): Html => (
   <>
     {open.length === 0
       ? (
@@ -215,7 +215,7 @@ const newestVersions = ({ latestVersion }: Prompt) =>
     return { version, label: `v${version}` };
   });
 
-const changesOf = (visit: Visit, { id, name, archivedAt, createdAt }: Prompt): Html => (
+const changesOf = (visit: ConsoleRequest, { id, name, archivedAt, createdAt }: Prompt): Html => (
   <>
     <p class="hint">
       Created {ago(createdAt, visit.now)}. Its id is <code>{id}</code>.

@@ -11,8 +11,8 @@ import { createPrompt } from "../../management/versions.ts";
 import { groupBy } from "../../common/group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, isChecked, link, listMost, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { isChecked, link, listMost, missingRole, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { Empty, Pager, PartHint } from "../parts/elements.tsx";
 import { Checkbox, Field, Filters } from "../parts/form.tsx";
@@ -22,14 +22,14 @@ export const promptsPage: Page = {
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit);
-    const text = asked(visit, "q"), archived = isChecked(visit, "archived"), cursor = asked(visit, "cursor");
+    const text = queryValue(visit, "q"), archived = isChecked(visit, "archived"), cursor = queryValue(visit, "cursor");
     const [{ items: prompts, nextCursor }, deployments] = await Promise.all([
       listMost((page) => call(listPrompts, { workspaceId, archived, text, ...page }), cursor),
       listMost((page) => call(listDeployments, { workspaceId, archived, ...page })),
     ]);
     const isFiltered = text !== undefined || archived;
     const isEmpty = prompts.length === 0 && !isFiltered;
-    const mayCreate = findLack(visit, createPrompt) === undefined;
+    const mayCreate = missingRole(visit, createPrompt) === undefined;
     const isPart = cursor !== undefined || nextCursor !== null;
     const query = Object.fromEntries(visit.query);
     return {
@@ -66,18 +66,18 @@ export const promptsPage: Page = {
   },
 };
 
-function noneYet(visit: Visit): Html {
+function noneYet(visit: ConsoleRequest): Html {
   const write = <a href={link(visit, ["prompts", "new"])}>Write the first one</a>;
   const steps = (
     <>
       {write}, or push a file with <code>promptledger prompt push</code>.
     </>
   );
-  return <Empty title="No prompt yet">{findLack(visit, createPrompt) ?? steps}</Empty>;
+  return <Empty title="No prompt yet">{missingRole(visit, createPrompt) ?? steps}</Empty>;
 }
 
 /** The prompts below their folders, both in the order of the alphabet. */
-function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: ListPage<Deployment>): Html {
+function treeOf(visit: ConsoleRequest, prompts: readonly Prompt[], deployments: ListPage<Deployment>): Html {
   const byPrompt = groupBy(deployments.items, ({ promptId }) => promptId);
   const isWhole = deployments.nextCursor === null;
   const sorted = [...prompts].sort((a, b) => a.name < b.name ? -1 : 1);
@@ -96,7 +96,7 @@ function treeOf(visit: Visit, prompts: readonly Prompt[], deployments: ListPage<
 }
 
 function leafOf(
-  visit: Visit,
+  visit: ConsoleRequest,
   { id, name, title, latestVersion, archivedAt }: Prompt,
   folder: string,
   deployments: readonly Deployment[],

@@ -11,37 +11,37 @@ import type { ApiKey } from "../../management/api-keys.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, isChecked, workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { isChecked, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { FilterChips, Notice } from "../parts/elements.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
 import { decimalIn, DeploymentField, findDeployment, findOffered, linesIn, rangeOf, spanOptions } from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
-export const filterIn = (visit: Visit) => ({
-  sessionId: asked(visit, "session"),
+export const filterIn = (visit: ConsoleRequest) => ({
+  sessionId: queryValue(visit, "session"),
   status: statusesIn(visit).join(",") || undefined,
   failures: isChecked(visit, "failures") || undefined,
-  promptVersion: decimalIn(asked(visit, "version"), "promptVersion"),
-  rollout: asked(visit, "rollout") as RolloutId | undefined,
-  keyId: asked(visit, "key") as KeyId | undefined,
-  model: asked(visit, "model"),
-  slowerThan: decimalIn(asked(visit, "slower"), "slowerThan"),
-  moreTokensThan: decimalIn(asked(visit, "tokens"), "moreTokensThan"),
-  costlierThan: asked(visit, "costlier"),
-  where: linesIn(asked(visit, "where"))?.join("\n"),
-  text: asked(visit, "text"),
-  feedback: linesIn(asked(visit, "feedback"))?.join("\n"),
-  withoutFeedback: asked(visit, "without"),
+  promptVersion: decimalIn(queryValue(visit, "version"), "promptVersion"),
+  rollout: queryValue(visit, "rollout") as RolloutId | undefined,
+  keyId: queryValue(visit, "key") as KeyId | undefined,
+  model: queryValue(visit, "model"),
+  slowerThan: decimalIn(queryValue(visit, "slower"), "slowerThan"),
+  moreTokensThan: decimalIn(queryValue(visit, "tokens"), "moreTokensThan"),
+  costlierThan: queryValue(visit, "costlier"),
+  where: linesIn(queryValue(visit, "where"))?.join("\n"),
+  text: queryValue(visit, "text"),
+  feedback: linesIn(queryValue(visit, "feedback"))?.join("\n"),
+  withoutFeedback: queryValue(visit, "without"),
   ...checkedRange(visit),
 });
 
 /** What the filter of a workspace offers to choose from, and the deployment that the query names, if there is one. */
 type Choices = { offered: Offered; keys: ApiKey[]; deployment: Deployment | undefined };
 
-export async function findChoices(visit: Visit): Promise<Choices> {
-  const ref = asked(visit, "deployment");
+export async function findChoices(visit: ConsoleRequest): Promise<Choices> {
+  const ref = queryValue(visit, "deployment");
   const [offered, keys, deployment] = await Promise.all([
     findOffered(visit, true),
     findKeys(visit),
@@ -51,8 +51,8 @@ export async function findChoices(visit: Visit): Promise<Choices> {
 }
 
 /** The filter of a workspace. Throws too if the query names a deployment that there is not. */
-export function workspaceFilterIn(visit: Visit, { deployment }: Pick<Choices, "deployment">) {
-  const ref = asked(visit, "deployment");
+export function workspaceFilterIn(visit: ConsoleRequest, { deployment }: Pick<Choices, "deployment">) {
+  const ref = queryValue(visit, "deployment");
   if (ref !== undefined && deployment === undefined) {
     throw invalid(`There is no deployment ${ref} in this workspace`);
   }
@@ -60,10 +60,10 @@ export function workspaceFilterIn(visit: Visit, { deployment }: Pick<Choices, "d
 }
 
 /** Several statuses are several parameters, or one list. */
-const statusesIn = ({ query }: Visit): string[] =>
+const statusesIn = ({ query }: ConsoleRequest): string[] =>
   query.getAll("status").flatMap((list) => list.split(",")).map((text) => text.trim()).filter((text) => text !== "");
 
-function checkedRange(visit: Visit) {
+function checkedRange(visit: ConsoleRequest) {
   const range = rangeOf(visit), { from = 0, to = Infinity } = range;
   if (from > to) throw invalid("Field from must be no later than the end of the range");
   return range;
@@ -106,7 +106,7 @@ const names: Partial<Record<keyof typeof labels, string>> = {
 };
 
 type WorkspaceFiltersProps = {
-  visit: Visit;
+  visit: ConsoleRequest;
   path: "records" | "sessions";
   choices: Choices;
   ofSessions?: boolean;
@@ -127,7 +127,7 @@ export function WorkspaceFilters({ visit, path, choices, ...given }: WorkspaceFi
         keys={keys}
         {...given}
         deployment={
-          <DeploymentField value={deployment ?? asked(visit, "deployment")} offered={offered} isLabelHidden />
+          <DeploymentField value={deployment ?? queryValue(visit, "deployment")} offered={offered} isLabelHidden />
         }
       />
     </Filters>
@@ -135,8 +135,8 @@ export function WorkspaceFilters({ visit, path, choices, ...given }: WorkspaceFi
 }
 
 /** The other filters with their values in words. */
-function filtersOf(visit: Visit, keys: readonly ApiKey[]) {
-  const value = (name: string) => asked(visit, name);
+function filtersOf(visit: ConsoleRequest, keys: readonly ApiKey[]) {
+  const value = (name: string) => queryValue(visit, name);
   const texts: Partial<Record<keyof typeof labels, string | undefined>> = {
     failures: "",
     status: statusesIn(visit).join(", "),
@@ -164,11 +164,11 @@ export function filterNotice({ message }: Refusal): Html {
 const mostKeys = 100;
 
 /** The keys to choose from, the newest ones. */
-export const findKeys = async (visit: Visit): Promise<ApiKey[]> =>
+export const findKeys = async (visit: ConsoleRequest): Promise<ApiKey[]> =>
   (await visit.call(listApiKeys, { workspaceId: workspaceOf(visit).id, limit: mostKeys })).items;
 
 type FilterFieldsProps = {
-  visit: Visit;
+  visit: ConsoleRequest;
   keys: readonly ApiKey[];
   times?: readonly (readonly [value: string, label: string])[];
   /** The field for the deployment, where a page has all of them. */
@@ -185,7 +185,7 @@ const allHold = "Of several lines, all must hold.";
 export function FilterFields(
   { visit, keys, times = spanOptions, deployment, ofSessions, children }: FilterFieldsProps,
 ): Html {
-  const value = (name: string) => asked(visit, name);
+  const value = (name: string) => queryValue(visit, name);
   const hasFailures = workspaceOf(visit).statuses.some(({ isFailure }) => isFailure);
   const field = (member: keyof typeof labels, placeholder?: string) => {
     const name = names[member] ?? member;
@@ -223,7 +223,7 @@ export function FilterFields(
 }
 
 /** A box for each status that has a name, and for each other one in the query. */
-function statusFields(visit: Visit): Html {
+function statusFields(visit: ConsoleRequest): Html {
   const { statuses } = workspaceOf(visit);
   const chosen = statusesIn(visit);
   if (statuses.length === 0) {

@@ -22,8 +22,8 @@ import { changeFeedback, findFeedback, isAboutFeedback, keptQuery } from "../fee
 import { dash, duration, exactTime, number, sizeText, usd } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
-import type { Page, Resource, Visit } from "../page.ts";
+import { link, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page, Resource } from "../page.ts";
 import { statusChip, versionLink } from "../parts/chips.tsx";
 import { contentView, Messages, mostCharacters } from "../parts/content.tsx";
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
@@ -135,7 +135,13 @@ export const recordPage: Page = {
 };
 
 /** A link to the record beside this one, which keeps the filter, or its place if there is none. */
-const neighbourLink = (visit: Visit, label: string, rel: string, key: string, id: RecordId | undefined): Html =>
+const neighbourLink = (
+  visit: ConsoleRequest,
+  label: string,
+  rel: string,
+  key: string,
+  id: RecordId | undefined,
+): Html =>
   id === undefined
     ? <span class="button" aria-disabled="true">{label}</span>
     : (
@@ -159,7 +165,7 @@ export const recordText: Resource = {
   path: "/:workspaceId/records/:recordId/text",
   async answer(visit) {
     const { record } = await findRecord(visit);
-    const part = asked(visit, "part") ?? "";
+    const part = queryValue(visit, "part") ?? "";
     if (!["input", "output", "all", "feedback"].includes(part)) {
       throw invalid("part must be input, output, all or feedback");
     }
@@ -173,14 +179,14 @@ export const recordText: Resource = {
 };
 
 /** The record in the path and its deployment, which must be of the workspace in the path. */
-export async function findRecord(visit: Visit): Promise<{ record: Diagnosis; deployment: Deployment }> {
+export async function findRecord(visit: ConsoleRequest): Promise<{ record: Diagnosis; deployment: Deployment }> {
   const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
   const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
   return { record, deployment: await visit.call(getDeployment, input) };
 }
 
 /** An input or output as a conversation, and as it is. */
-export function partView(visit: Visit, record: Diagnosis, name: PartName): Html {
+export function partView(visit: ConsoleRequest, record: Diagnosis, name: PartName): Html {
   const text = textOf(record, name);
   if (text === undefined) return <p>{dash}</p>;
   const conversation = findConversation(text), whole = wholeLink(visit, name, text.length);
@@ -207,7 +213,7 @@ export function partView(visit: Visit, record: Diagnosis, name: PartName): Html 
 }
 
 /** A link to a part of the record as plain text. */
-const wholeLink = (visit: Visit, part: PartName | "all", length: number): Html => (
+const wholeLink = (visit: ConsoleRequest, part: PartName | "all", length: number): Html => (
   <a href={link(visit, ["records", visit.params.recordId!, "text"], { part })}>
     Show all {sizeText(length, "characters")}
   </a>
@@ -216,7 +222,7 @@ const wholeLink = (visit: Visit, part: PartName | "all", length: number): Html =
 const cutNotice = (text: string, most: number, whole: Html): Part =>
   text.length > most && <Notice kind="info">Cut after {most / 1024} kB. {whole}</Notice>;
 
-function jsonView(visit: Visit, value: object): Html {
+function jsonView(visit: ConsoleRequest, value: object): Html {
   const text = indent(stringify(value));
   return (
     <>
@@ -229,7 +235,7 @@ function jsonView(visit: Visit, value: object): Html {
 const without = (members: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(members).filter(([name, value]) => !names.includes(name) && value !== null));
 
-type RecordFactsProps = { visit: Visit; record: Diagnosis; deployment: Deployment };
+type RecordFactsProps = { visit: ConsoleRequest; record: Diagnosis; deployment: Deployment };
 
 /** The facts that every page of a record begins with. */
 export function RecordFacts({ visit, record, deployment }: RecordFactsProps): Html {

@@ -13,8 +13,8 @@ import type { Diagnosis } from "../../schema/ledger.ts";
 import { ago, dash, duration, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, findLack, link, queryOf, workspaceOf } from "../page.ts";
-import type { Page, Resource, Visit } from "../page.ts";
+import { link, missingRole, queryOf, queryValue, queryWord, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page, Resource } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { piecesOf } from "../feedback.ts";
 import { Empty, Pager, Table } from "../parts/elements.tsx";
@@ -34,7 +34,7 @@ export const recordsPage: Page = {
     const { id: workspaceId } = workspaceOf(visit);
     const choices = await findChoices(visit), { deployment } = choices;
     const { found, refusal } = await findWith(async () => {
-      const input = { ...requestIn(visit, choices), limit: pageSize, cursor: asked(visit, "cursor") };
+      const input = { ...requestIn(visit, choices), limit: pageSize, cursor: queryValue(visit, "cursor") };
       return await visit.call(listWorkspaceDiagnoses, input);
     });
     const { items = [], nextCursor = null } = found ?? {};
@@ -52,7 +52,7 @@ export const recordsPage: Page = {
       actions: items.length > 0 && (
         <>
           {deployment && <a class="button" href={link(visit, ["deployments", deployment.id, "stats"])}>Statistics</a>}
-          {findLack(visit, createReview) === undefined && (
+          {missingRole(visit, createReview) === undefined && (
             <a class="button" href={link(visit, ["reviews", "new"], query)}>Review these</a>
           )}
           <a class="button" href={exported("ndjson")} download>Export JSON</a>
@@ -62,7 +62,7 @@ export const recordsPage: Page = {
       body: (
         <>
           <WorkspaceFilters visit={visit} path="records" choices={choices}>
-            <Select label="Order" name="order" value={asked(visit, "order")} options={orders} />
+            <Select label="Order" name="order" value={queryValue(visit, "order")} options={orders} />
           </WorkspaceFilters>
           {refusal !== undefined
             ? filterNotice(refusal)
@@ -82,7 +82,7 @@ export const recordsPage: Page = {
 
 /** Records as a table, with a link to each, which keeps the filter for the links between them. */
 function recordsTable(
-  visit: Visit,
+  visit: ConsoleRequest,
   records: readonly Diagnosis[],
   figures: ReadonlyMap<string, RecordFigures>,
   hasDeployments: boolean,
@@ -130,7 +130,7 @@ function tokensOf(figures: RecordFigures | undefined): Part {
 const maxSession = 30, maxExcerpt = 60; // characters
 const mostPieces = 10, maxPieces = 26; // pieces of feedback on a record, and their characters
 
-function sessionLink(visit: Visit, record: Diagnosis): Html {
+function sessionLink(visit: ConsoleRequest, record: Diagnosis): Html {
   const { sessionId: id } = valuesOf(record);
   return <a href={link(visit, ["session"], { id })}>{excerpt(id, maxSession)}</a>;
 }
@@ -143,7 +143,7 @@ function excerptOf(record: Diagnosis, name: PartName): Part {
 const textOfPieces = (pieces: readonly Feedback[]): Part =>
   pieces.length > 0 && excerpt(pieces.slice(0, mostPieces).map(pieceText).join(", "), maxPieces);
 
-function noneFound(visit: Visit, goesOn: boolean): Html {
+function noneFound(visit: ConsoleRequest, goesOn: boolean): Html {
   if (goesOn) {
     const words = "The search stopped after a part of the log. Go on with the older part.";
     return <Empty title="Nothing found so far">{words}</Empty>;
@@ -157,16 +157,19 @@ function noneFound(visit: Visit, goesOn: boolean): Html {
 }
 
 /** The order that the page shows. An unknown one is refused with the filter. */
-const orderIn = (visit: Visit) => asked(visit, "order") === "oldest" ? "oldest" : "newest";
+const orderIn = (visit: ConsoleRequest) => queryValue(visit, "order") === "oldest" ? "oldest" : "newest";
 
 /** What the query asks for. Throws if a value is not allowed. */
-const requestIn = (visit: Visit, choices: Parameters<typeof workspaceFilterIn>[1]) => ({
+const requestIn = (visit: ConsoleRequest, choices: Parameters<typeof workspaceFilterIn>[1]) => ({
   ...workspaceFilterIn(visit, choices),
-  order: askedWord(visit, "order", ["newest", "oldest"]),
+  order: queryWord(visit, "order", ["newest", "oldest"]),
 });
 
 /** The records beside one, in the order and with the filter of the query. */
-export async function findNeighbours(visit: Visit, id: RecordId): Promise<{ previous?: RecordId; next?: RecordId }> {
+export async function findNeighbours(
+  visit: ConsoleRequest,
+  id: RecordId,
+): Promise<{ previous?: RecordId; next?: RecordId }> {
   const { order = "newest", ...request } = requestIn(visit, await findChoices(visit));
   const find = async (order: "newest" | "oldest", part: readonly [number, number]) => {
     const { items } = await visit.call(listWorkspaceDiagnoses, { ...request, order, after: id, limit: 1 }, part);
@@ -182,7 +185,7 @@ export async function findNeighbours(visit: Visit, id: RecordId): Promise<{ prev
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
   async answer(visit) {
-    const request = requestIn(visit, await findChoices(visit)), format = askedWord(visit, "format", exportFormats);
+    const request = requestIn(visit, await findChoices(visit)), format = queryWord(visit, "format", exportFormats);
     return visit.download(await visit.call(exportWorkspaceDiagnoses, { ...request, format }));
   },
 };

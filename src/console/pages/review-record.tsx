@@ -18,7 +18,7 @@ import { ago, numberText } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { FeedbackSection } from "../parts/feedback.tsx";
 import { Guarded } from "../parts/form.tsx";
 import { Facts, Section } from "../parts/elements.tsx";
@@ -85,10 +85,10 @@ export const reviewRecordPage: Page = {
   },
 };
 
-const recordIdOf = ({ params }: Visit) => params.recordId as RecordId;
+const recordIdOf = ({ params }: ConsoleRequest) => params.recordId as RecordId;
 
 /** Whether the person took the record last. */
-const isOwn = (visit: Visit, { reviewer, tokenId }: ReviewRecord): boolean =>
+const isOwn = (visit: ConsoleRequest, { reviewer, tokenId }: ReviewRecord): boolean =>
   reviewer === reviewerOf(visit) && tokenId === (visit.caller.tokenId ?? null);
 
 /** Forms for the names of the review alone, where it names some. */
@@ -99,7 +99,11 @@ function wantedFirst(feedback: FeedbackOnRecord, { names }: ReviewWithReviewers)
 }
 
 /** Whether the reviewer, who has the record, has given feedback under all names of the review. */
-async function isJudged(visit: Visit, { id, names }: ReviewWithReviewers, recordId: RecordId): Promise<boolean> {
+async function isJudged(
+  visit: ConsoleRequest,
+  { id, names }: ReviewWithReviewers,
+  recordId: RecordId,
+): Promise<boolean> {
   const [{ pieces }, item] = await Promise.all([
     findFeedback(visit, recordId),
     visit.call(showReviewRecord, { id, recordId }),
@@ -109,7 +113,7 @@ async function isJudged(visit: Visit, { id, names }: ReviewWithReviewers, record
   return isOpen && names.length > 0 && names.every((name) => given.includes(name));
 }
 
-function endingForm(visit: Visit, { names }: ReviewWithReviewers, item: ReviewRecord): Html {
+function endingForm(visit: ConsoleRequest, { names }: ReviewWithReviewers, item: ReviewRecord): Html {
   const { state, reviewer, leasedUntil, finishedAt } = item;
   const name = reviewer === null ? "nobody" : isolated(personName(reviewer));
   if (!isOwn(visit, item)) {

@@ -11,7 +11,7 @@ import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
-import type { Page, Shown, Visit } from "../page.ts";
+import type { ActResult, ConsoleRequest, Page } from "../page.ts";
 import { Empty, Fact, Facts, Section, Table } from "../parts/elements.tsx";
 import { deleteForm, Guarded } from "../parts/form.tsx";
 import { actorOf, filterChips, findReview, ProgressBar } from "../parts/review.tsx";
@@ -80,14 +80,14 @@ export const reviewPage: Page = {
 };
 
 /** Takes the next record of the review in the path and leads to it, or to the page of the review if there is none. */
-export async function goToNext(visit: Visit): Promise<Shown> {
+export async function goToNext(visit: ConsoleRequest): Promise<ActResult> {
   const { id } = await findReview(visit);
   const { record } = await visit.call(takeReviewRecord, { id, actor: actorOf(visit) });
   if (record === null) return { redirect: link(visit, ["reviews", id], { done: "over" }) };
   return { redirect: link(visit, ["reviews", id, "records", record.recordId]) };
 }
 
-function reviewersTable(visit: Visit, reviewers: readonly Reviewer[]): Html {
+function reviewersTable(visit: ConsoleRequest, reviewers: readonly Reviewer[]): Html {
   if (reviewers.length === 0) {
     return <Empty title="Nobody has taken a record yet">“Next record” takes the first.</Empty>;
   }

@@ -10,8 +10,8 @@ import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, findLack, link, queryOf, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, missingRole, queryOf, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { Checkbox, Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { actorOf, filterChips, progressText } from "../parts/review.tsx";
@@ -24,14 +24,14 @@ export const reviewsPage: Page = {
   path: "/:workspaceId/reviews",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const page = { limit: pageSize, cursor: asked(visit, "cursor") };
+    const page = { limit: pageSize, cursor: queryValue(visit, "cursor") };
     const { items, nextCursor } = await visit.call(listReviews, { workspaceId, ...page });
     return {
       title: "Reviews",
       done: { deleted: "The review is deleted. Feedback that was given in it stays." },
       heading: "Reviews",
       lede: "Records to judge one after the other, alone or together.",
-      actions: findLack(visit, createReview) === undefined && (
+      actions: missingRole(visit, createReview) === undefined && (
         <a class="button primary" href={link(visit, ["records"])}>Choose records</a>
       ),
       body: (
@@ -50,7 +50,7 @@ const noReview = (
   </Empty>
 );
 
-const reviewsTable = (visit: Visit, reviews: readonly Review[]): Html => (
+const reviewsTable = (visit: ConsoleRequest, reviews: readonly Review[]): Html => (
   <Table
     caption="Reviews"
     rows={reviews}
@@ -99,13 +99,13 @@ export const newReviewPage: Page = {
     };
   },
   async act(visit) {
-    const names = (sent(visit, "names") ?? "").split(/[\s,]+/).filter((name) => name !== "");
+    const names = (formValue(visit, "names") ?? "").split(/[\s,]+/).filter((name) => name !== "");
     const { id } = await visit.call(createReview, {
       ...await filterOf(visit),
-      title: sent(visit, "title") ?? "",
+      title: formValue(visit, "title") ?? "",
       records: numberIn(visit, "records"),
-      order: sent(visit, "order") as "newest" | "random" | undefined,
-      withoutOwn: sent(visit, "withoutOwn") === "yes" || undefined,
+      order: formValue(visit, "order") as "newest" | "random" | undefined,
+      withoutOwn: formValue(visit, "withoutOwn") === "yes" || undefined,
       ...names.length > 0 && { names },
       actor: actorOf(visit),
     });
@@ -113,9 +113,9 @@ export const newReviewPage: Page = {
   },
 };
 
-const filterOf = async (visit: Visit) => workspaceFilterIn(visit, await findChoices(visit));
+const filterOf = async (visit: ConsoleRequest) => workspaceFilterIn(visit, await findChoices(visit));
 
-const newForm = (visit: Visit, names: readonly string[]): Html => (
+const newForm = (visit: ConsoleRequest, names: readonly string[]): Html => (
   <Form submit="Create review">
     <Field {...given(visit, "title", "Title")} isRequired hint="What people call it." />
     <div class="row">

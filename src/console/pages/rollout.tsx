@@ -12,8 +12,8 @@ import { readRolloutStats } from "../../management/rollout-stats.ts";
 import { ago, dash } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, askedVersion, link, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, queryValue, queryVersion, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { versionLink } from "../parts/chips.tsx";
 import { doneNotice, Empty, Fact, Facts, Heading, Section } from "../parts/elements.tsx";
 import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
@@ -28,7 +28,7 @@ export const rolloutPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const deployment = await visit.call(getDeployment, { id, workspaceId });
     const { reference, rollout } = deployment;
-    const shown = asked(visit, "rollout") as RolloutId | undefined ?? rollout?.id;
+    const shown = queryValue(visit, "rollout") as RolloutId | undefined ?? rollout?.id;
     return {
       title: `Rollout in ${reference}`,
       isWide: true,
@@ -50,8 +50,8 @@ export const rolloutPage: Page = {
   },
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    const action = sent(visit, "do"), revision = numberOf(visit, "revision");
-    const input = { id, workspaceId, note: sent(visit, "note"), ifRevision: revision };
+    const action = formValue(visit, "do"), revision = numberOf(visit, "revision");
+    const input = { id, workspaceId, note: formValue(visit, "note"), ifRevision: revision };
     const version = numberOf(visit, "version");
     const path = ["deployments", id, "rollout"];
     if (action === "complete") {
@@ -66,7 +66,7 @@ export const rolloutPage: Page = {
       throw invalid("Field do must be one of start, change, complete, stop");
     }
     // The form shows the guard that there is: an empty field removes it.
-    const certain = numberOf(visit, "certain"), guard = sent(visit, "guard") ?? null;
+    const certain = numberOf(visit, "certain"), guard = formValue(visit, "guard") ?? null;
     const { changed } = await withLabels(
       (member) => labels[member],
       // What is missing is refused by its name.
@@ -85,15 +85,15 @@ const texts = {
 const labels: Record<string, string> = { percent: "Percent", guard: "Guard", certain: "Certain" };
 
 /** A number that the form sent, which the operation checks further. */
-function numberOf(visit: Visit, name: string): number | undefined {
-  const text = sent(visit, name);
+function numberOf(visit: ConsoleRequest, name: string): number | undefined {
+  const text = formValue(visit, name);
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value)) throw invalid(`${labels[name] ?? name} must be a number`);
   return value;
 }
 
-type ShareFieldsProps = { visit: Visit; rollout: Deployment["rollout"] };
+type ShareFieldsProps = { visit: ConsoleRequest; rollout: Deployment["rollout"] };
 
 /** How many get the candidate, and what stops the rollout by itself. */
 const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
@@ -125,7 +125,7 @@ const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
   </>
 );
 
-async function startView(visit: Visit, deployment: Deployment): Promise<Html> {
+async function startView(visit: ConsoleRequest, deployment: Deployment): Promise<Html> {
   const { reference, currentVersion, revision, isActive, isProtected, archivedAt } = deployment;
   if (!isActive || archivedAt !== null) {
     return (
@@ -134,7 +134,7 @@ async function startView(visit: Visit, deployment: Deployment): Promise<Html> {
       </Empty>
     );
   }
-  const version = askedVersion(visit, "version"), isOther = version !== undefined && version !== currentVersion;
+  const version = queryVersion(visit, "version"), isOther = version !== undefined && version !== currentVersion;
   return (
     <>
       {await versionChoice(visit, deployment, version)}
@@ -162,7 +162,7 @@ async function startView(visit: Visit, deployment: Deployment): Promise<Html> {
   );
 }
 
-async function numbersView(visit: Visit, deployment: Deployment, id: RolloutId): Promise<Html> {
+async function numbersView(visit: ConsoleRequest, deployment: Deployment, id: RolloutId): Promise<Html> {
   const { promptId, currentVersion, isProtected, rollout: active } = deployment;
   const stats = await visit.call(readRolloutStats, { id: deployment.id, rollout: id, difference: wantedOf(visit) });
   const { rollout } = stats, { baseVersion, version, guard, certain } = rollout;
@@ -200,11 +200,11 @@ async function numbersView(visit: Visit, deployment: Deployment, id: RolloutId):
       )}
       <Section title="What the records show">
         <Filters>
-          {asked(visit, "rollout") !== undefined && <HiddenField name="rollout" value={id} />}
+          {queryValue(visit, "rollout") !== undefined && <HiddenField name="rollout" value={id} />}
           <Field
             label="Difference to tell (points or %)"
             name="difference"
-            value={asked(visit, "difference")}
+            value={queryValue(visit, "difference")}
             placeholder="2 points, 10 %"
           />
         </Filters>
@@ -218,7 +218,7 @@ async function numbersView(visit: Visit, deployment: Deployment, id: RolloutId):
 
 /** One form whose buttons change the share, complete the rollout and stop it. Enter does the first. */
 const changeForm = (
-  visit: Visit,
+  visit: ConsoleRequest,
   { revision, currentVersion }: Deployment,
   rollout: NonNullable<Deployment["rollout"]>,
 ): Html => (
@@ -236,14 +236,19 @@ const changeForm = (
 );
 
 /** The difference whose need of records is asked for. */
-function wantedOf(visit: Visit): number | undefined {
-  const text = asked(visit, "difference");
+function wantedOf(visit: ConsoleRequest): number | undefined {
+  const text = queryValue(visit, "difference");
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!(value > 0 && value < 100)) throw invalid("Field difference must be a number above 0 and below 100");
   return value;
 }
 
-async function differenceView(visit: Visit, { promptId }: Deployment, from: number, to: number): Promise<Html> {
+async function differenceView(
+  visit: ConsoleRequest,
+  { promptId }: Deployment,
+  from: number,
+  to: number,
+): Promise<Html> {
   return <Section title="How the texts differ">{(await readDifference(visit, promptId, from, to)).difference}</Section>;
 }

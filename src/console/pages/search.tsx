@@ -16,8 +16,8 @@ import { createPrompt, getPrompt } from "../../management/versions.ts";
 import { ago, excerpt } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, listMost, navigation, sectionAddress, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, listMost, missingRole, navigation, queryValue, sectionAddress, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { stateOf } from "../parts/chips.tsx";
 import { shareText } from "../parts/rollout.tsx";
 import { Empty } from "../parts/elements.tsx";
@@ -34,7 +34,7 @@ type Hit = { kind: "Page" | "Prompt" | "Deployment" | "Session" | "Record"; href
 export const searchPage: Page = {
   path: "/:workspaceId/search",
   async show(visit) {
-    const text = asked(visit, "q");
+    const text = queryValue(visit, "q");
     const { found = [], refusal } = await findWith(() => search(visit, text));
     return {
       title: "Search",
@@ -73,7 +73,7 @@ const hitView = ({ kind, href, name, note }: Hit): Html => (
   </li>
 );
 
-async function search(visit: Visit, text: string | undefined): Promise<Hit[]> {
+async function search(visit: ConsoleRequest, text: string | undefined): Promise<Hit[]> {
   if (text === undefined) return pagesWith(visit, "");
   const found = await Promise.all([
     atId(visit, text),
@@ -91,16 +91,16 @@ function hasWords(name: string, text: string): boolean {
   return text.toLowerCase().split(/\s+/).every((word) => folded.includes(word));
 }
 
-function pagesWith(visit: Visit, text: string): Hit[] {
+function pagesWith(visit: ConsoleRequest, text: string): Hit[] {
   const all = [
     ...navigation.flat().map(({ path, title }) => [title, sectionAddress(visit, path)] as const),
-    ...findLack(visit, createPrompt) === undefined ? [["New prompt", link(visit, ["prompts", "new"])] as const] : [],
+    ...missingRole(visit, createPrompt) === undefined ? [["New prompt", link(visit, ["prompts", "new"])] as const] : [],
     ["Workspaces", `${visit.root}workspaces`] as const,
   ];
   return all.filter(([name]) => hasWords(name, text)).map(([name, href]) => ({ kind: "Page", href, name }));
 }
 
-async function promptsWith(visit: Visit, text: string): Promise<Hit[]> {
+async function promptsWith(visit: ConsoleRequest, text: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit);
   const { items } = await visit.call(listPrompts, { workspaceId, text, limit: mostPrompts });
   const isNamed = ({ name }: Prompt) => hasWords(name, text);
@@ -110,7 +110,7 @@ async function promptsWith(visit: Visit, text: string): Promise<Hit[]> {
 }
 
 /** Of very many deployments, the newest are found by a part of their references, and the others by the whole of it. */
-async function deploymentsWith(visit: Visit, text: string): Promise<Hit[]> {
+async function deploymentsWith(visit: ConsoleRequest, text: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit);
   const { items, nextCursor } = await listMost((page) => visit.call(listDeployments, { workspaceId, ...page }));
   const named = items.filter(({ reference }) => hasWords(reference, text));
@@ -121,11 +121,11 @@ async function deploymentsWith(visit: Visit, text: string): Promise<Hit[]> {
   );
 }
 
-const promptHit = (visit: Visit, { id, name, title }: Pick<Prompt, "id" | "name" | "title">): Hit => (
+const promptHit = (visit: ConsoleRequest, { id, name, title }: Pick<Prompt, "id" | "name" | "title">): Hit => (
   { kind: "Prompt", href: link(visit, ["prompts", id]), name: breakable(name), note: excerpt(title, 60) }
 );
 
-const deploymentHit = (visit: Visit, deployment: Deployment): Hit => ({
+const deploymentHit = (visit: ConsoleRequest, deployment: Deployment): Hit => ({
   kind: "Deployment",
   href: link(visit, ["deployments", deployment.id]),
   name: breakable(deployment.reference),
@@ -137,7 +137,7 @@ const deploymentHit = (visit: Visit, deployment: Deployment): Hit => ({
 });
 
 /** What has this id in the workspace. */
-async function atId(visit: Visit, id: string): Promise<Hit[]> {
+async function atId(visit: ConsoleRequest, id: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit), { call } = visit;
   try {
     if (isId("prompt", id)) return [promptHit(visit, await call(getPrompt, { id: id as PromptId, workspaceId }))];
@@ -157,7 +157,7 @@ async function atId(visit: Visit, id: string): Promise<Hit[]> {
 }
 
 /** The session with this id. In a long log it is not looked for to the end. */
-async function sessionAt(visit: Visit, sessionId: string): Promise<Hit[]> {
+async function sessionAt(visit: ConsoleRequest, sessionId: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit);
   const found = await visit.call(showSession, { workspaceId, sessionId, limit: 1 }).catch(unlessBusy);
   if (found?.items.length === 0 && found.nextCursor === null) return [];

@@ -8,8 +8,8 @@ import type { Role } from "../../management/operation.ts";
 import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { link, sent } from "../page.ts";
-import type { Page, View, Visit } from "../page.ts";
+import { formValue, link } from "../page.ts";
+import type { ConsoleRequest, Page, View } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Field, Form, given, Guarded, HiddenField, Select } from "../parts/form.tsx";
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
@@ -71,24 +71,24 @@ export const secretLink = (href: string, { name, prefix }: Holder): Html => (
 export const expiryLabel = "Expires (UTC)";
 
 /** The field for the time at which a new secret expires. */
-export const ExpiryField = ({ visit }: { visit: Visit }): Html => (
+export const ExpiryField = ({ visit }: { visit: ConsoleRequest }): Html => (
   <Field {...given(visit, "expiresAt", expiryLabel)} type="datetime-local" hint="Never, if empty." />
 );
 
 /** The time that the field has, in Unix ms, or null for never. */
-export const expiryIn = (visit: Visit): number | null => momentOf(sent(visit, "expiresAt")) ?? null;
+export const expiryIn = (visit: ConsoleRequest): number | null => momentOf(formValue(visit, "expiresAt")) ?? null;
 
 /** What differs between the page of a key and that of a token. */
 type Kind<T extends Holder> = {
   section: "keys" | "tokens";
   /** Those that use it: `applications`. */
   users: string;
-  find(visit: Visit, id: T["id"]): Promise<T>;
-  view(visit: Visit, holder: T): Promise<Omit<View, "body"> & { notice?: Part; facts: Part }>;
+  find(visit: ConsoleRequest, id: T["id"]): Promise<T>;
+  view(visit: ConsoleRequest, holder: T): Promise<Omit<View, "body"> & { notice?: Part; facts: Part }>;
   /** What rotating and revoking it need. */
   guardOf(holder: T): { role: Role };
-  revoke(visit: Visit, id: T["id"]): Promise<unknown>;
-  rotate(visit: Visit, input: { id: T["id"]; overlapMs: number }): Promise<{ name: string; secret: string }>;
+  revoke(visit: ConsoleRequest, id: T["id"]): Promise<unknown>;
+  rotate(visit: ConsoleRequest, input: { id: T["id"]; overlapMs: number }): Promise<{ name: string; secret: string }>;
 };
 
 /** Makes the page of a key or a token, with its facts and the forms that rotate and revoke it. */
@@ -126,7 +126,7 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
       await kind.revoke(visit, id);
       return { redirect: `${back}?done=revoke` };
     }
-    const { name, secret } = await kind.rotate(visit, { id, overlapMs: Number(sent(visit, "overlap") ?? 0) });
+    const { name, secret } = await kind.rotate(visit, { id, overlapMs: Number(formValue(visit, "overlap") ?? 0) });
     return secretView({ title: "The new secret", name, secret, back });
   },
 });

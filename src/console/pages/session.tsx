@@ -11,8 +11,8 @@ import type { Diagnosis } from "../../schema/ledger.ts";
 import { counted, dash, duration, exactTime, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, findLack, link, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, missingRole, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { lastText, valuesOf } from "../conversation.ts";
 import type { PartName } from "../conversation.ts";
 import { piecesOf } from "../feedback.ts";
@@ -29,8 +29,8 @@ const mostIndented = 5; // levels of the tree
 export const sessionPage: Page = {
   path: "/:workspaceId/session",
   async show(visit) {
-    const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
-    const cursor = asked(visit, "cursor");
+    const sessionId = queryValue(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
+    const cursor = queryValue(visit, "cursor");
     const page = { workspaceId, sessionId, limit: pageSize, cursor };
     const { items, nextCursor } = await visit.call(showSession, page, [0, 0.5]);
     const { items: [totals] } = await visit.call(listSessions, { workspaceId, sessionId }, [0.5, 1]);
@@ -62,7 +62,7 @@ export const sessionPage: Page = {
     };
   },
   async act(visit) {
-    const sessionId = asked(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
+    const sessionId = queryValue(visit, "id") ?? "", { id: workspaceId } = workspaceOf(visit);
     await visit.call(deleteWorkspaceSession, { workspaceId, sessionId });
     return { redirect: link(visit, ["sessions"]) };
   },
@@ -89,7 +89,7 @@ function spanOf(record: Diagnosis): { start: number; end: number } {
   return { start: Math.min(startAt ?? end - took, end), end };
 }
 
-function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
+function timelineOf(visit: ConsoleRequest, entries: readonly Entry[]): Html {
   const spans = entries.map(({ record }) => spanOf(record));
   const start = Math.min(...spans.map(({ start }) => start)), end = Math.max(...spans.map(({ end }) => end));
   // A parent may be on another page.
@@ -115,9 +115,9 @@ function timelineOf(visit: Visit, entries: readonly Entry[]): Html {
   );
 }
 
-function entryOf(visit: Visit, record: Diagnosis, whole: { start: number; length: number }): Html {
+function entryOf(visit: ConsoleRequest, record: Diagnosis, whole: { start: number; length: number }): Html {
   const { status, latency } = valuesOf(record), pieces = piecesOf(record);
-  const mayGive = findLack(visit, addFeedback) === undefined;
+  const mayGive = missingRole(visit, addFeedback) === undefined;
   return (
     <article class="card entry">
       <div class="line">

@@ -7,8 +7,8 @@ import type { Session } from "../../management/sessions.ts";
 import { ago, dash, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, queryOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, queryOf, queryValue } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Table } from "../parts/elements.tsx";
 import { feedbackLine } from "../parts/feedback-figures.tsx";
 import { findWith } from "./inputs.tsx";
@@ -21,8 +21,8 @@ export const sessionsPage: Page = {
   async show(visit) {
     const choices = await findChoices(visit);
     const { found, refusal } = await findWith(async () => {
-      const filter = { ...workspaceFilterIn(visit, choices), sessionContains: asked(visit, "contains") };
-      return await visit.call(listSessions, { ...filter, limit: pageSize, cursor: asked(visit, "cursor") });
+      const filter = { ...workspaceFilterIn(visit, choices), sessionContains: queryValue(visit, "contains") };
+      return await visit.call(listSessions, { ...filter, limit: pageSize, cursor: queryValue(visit, "cursor") });
     });
     const { items = [], nextCursor = null } = found ?? {};
     return {
@@ -50,12 +50,12 @@ export const sessionsPage: Page = {
   },
 };
 
-const noneFound = ({ query }: Visit): Html =>
+const noneFound = ({ query }: ConsoleRequest): Html =>
   query.size > 0
     ? <Empty title="No session matches">Widen the time, or take a filter away.</Empty>
     : <Empty title="No session yet">A record names its session, and there is no record yet.</Empty>;
 
-const sessionsTable = (visit: Visit, sessions: readonly Session[]): Html => (
+const sessionsTable = (visit: ConsoleRequest, sessions: readonly Session[]): Html => (
   <Table
     caption="Sessions"
     isDense

@@ -10,8 +10,8 @@ import type { Workspace } from "../../management/workspaces.ts";
 import { ageText, ago, number } from "../format.tsx";
 import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { findLack, link, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, missingRole, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { statusChip } from "../parts/chips.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
 import { Checkbox, Field, Form, given, HiddenField } from "../parts/form.tsx";
@@ -34,7 +34,7 @@ export const settingsPage: Page = {
   async show(visit) {
     const workspace = workspaceOf(visit);
     const { id, name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, createdAt } = workspace;
-    const lack = findLack(visit, updateWorkspace);
+    const lack = missingRole(visit, updateWorkspace);
     const removal = `promptledger workspace delete ${id} --confirm ${quoted(name)}`;
     return {
       title: "Settings",
@@ -98,7 +98,7 @@ export const settingsPage: Page = {
 const shortened = "retention_shortened";
 
 /** Refuses a shorter retention until a box is ticked beside what it removes. */
-function requireConsent(visit: Visit, { keepRecordsMs, keepCallsMs }: ReturnType<typeof settingsIn>): void {
+function requireConsent(visit: ConsoleRequest, { keepRecordsMs, keepCallsMs }: ReturnType<typeof settingsIn>): void {
   const stored = workspaceOf(visit);
   const older = (noun: string, next: number | null, before: number | null) =>
     next !== null && (before === null || next < before) ? [`${noun} older than ${ageText(next)}`] : [];
@@ -106,23 +106,23 @@ function requireConsent(visit: Visit, { keepRecordsMs, keepCallsMs }: ReturnType
     ...older("records", keepRecordsMs, stored.keepRecordsMs),
     ...older("calls", keepCallsMs, stored.keepCallsMs),
   ];
-  if (removed.length === 0 || sent(visit, "consent") === "yes") return;
+  if (removed.length === 0 || formValue(visit, "consent") === "yes") return;
   throw conflict(`This removes ${removed.join(" and ")}. Tick the box in the form and store it again`, shortened);
 }
 
 /** A text as an argument in a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-const settingsIn = (visit: Visit) => ({
-  name: sent(visit, "name") ?? "",
+const settingsIn = (visit: ConsoleRequest) => ({
+  name: formValue(visit, "name") ?? "",
   monthlyLimit: numberIn(visit, "monthlyLimit"),
-  upgradeUrl: sent(visit, "upgradeUrl") ?? null,
+  upgradeUrl: formValue(visit, "upgradeUrl") ?? null,
   keepRecordsMs: retentionIn(visit, "keepRecords", workspaceOf(visit).keepRecordsMs),
   keepCallsMs: retentionIn(visit, "keepCalls", workspaceOf(visit).keepCallsMs),
 });
 
 /** A retention in ms. The field has whole days, so one that was not changed leaves what is stored. */
-function retentionIn(visit: Visit, name: string, stored: number | null): number | null {
+function retentionIn(visit: ConsoleRequest, name: string, stored: number | null): number | null {
   const entered = daysIn(visit, name, labels[name]!);
   return stored !== null && entered === daysOf(stored)! * day ? stored : entered;
 }
@@ -130,7 +130,7 @@ function retentionIn(visit: Visit, name: string, stored: number | null): number 
 const keepText = (ms: number | null): string => ms === null ? "for ever" : ageText(ms);
 const daysOf = (ms: number | null): number | null => ms === null ? null : Math.ceil(ms / day);
 
-function changeForm(visit: Visit, workspace: Workspace): Html {
+function changeForm(visit: ConsoleRequest, workspace: Workspace): Html {
   const { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = workspace;
   const field = (name: string, stored: string | number | null) => given(visit, name, labels[name]!, stored);
   return (
@@ -163,7 +163,7 @@ function changeForm(visit: Visit, workspace: Workspace): Html {
 const spareRows = 3;
 
 /** A row for each status, and some for new ones. A row without a code is left out. */
-const StatusesForm = ({ visit, statuses }: { visit: Visit; statuses: readonly StatusName[] }): Html => (
+const StatusesForm = ({ visit, statuses }: { visit: ConsoleRequest; statuses: readonly StatusName[] }): Html => (
   <Form submit="Store statuses">
     <HiddenField name="do" value="statuses" />
     <p class="hint">
@@ -186,7 +186,7 @@ const StatusesForm = ({ visit, statuses }: { visit: Visit; statuses: readonly St
   </Form>
 );
 
-function rowOf({ form: entered }: Visit, index: number, stored: StatusName | undefined): Html {
+function rowOf({ form: entered }: ConsoleRequest, index: number, stored: StatusName | undefined): Html {
   const isSent = entered.has("code-0");
   const valueOf = (name: string, value: string) => exact(isSent ? entered.get(`${name}-${index}`) ?? "" : value);
   const nth = index + 1;
@@ -221,7 +221,7 @@ function rowOf({ form: entered }: Visit, index: number, stored: StatusName | und
 }
 
 /** The statuses that the form sent. */
-function statusesIn({ form: entered }: Visit): StatusName[] {
+function statusesIn({ form: entered }: ConsoleRequest): StatusName[] {
   const statuses: StatusName[] = [];
   for (let index = 0; entered.has(`code-${index}`); index++) {
     const code = entered.get(`code-${index}`)!.trim();

@@ -10,8 +10,8 @@ import { readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, queryOf, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, queryOf, queryValue, queryWord, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { drawChart } from "../parts/chart.tsx";
 import type { Chart, Panel } from "../parts/chart.tsx";
 import { Empty, numbersTable, Section } from "../parts/elements.tsx";
@@ -28,9 +28,9 @@ type Kind = {
   title: string;
   lede(reference: Html): Part;
   /** Fields that it has beside those of the filter. */
-  fields?(visit: Visit, stats: Stats): Part;
+  fields?(visit: ConsoleRequest, stats: Stats): Part;
   /** What it shows of records, of which there are some. */
-  body(visit: Visit, stats: Stats, interval: Interval): Part | Promise<Part>;
+  body(visit: ConsoleRequest, stats: Stats, interval: Interval): Part | Promise<Part>;
 };
 
 /** Makes a page of statistics of a deployment. */
@@ -38,10 +38,10 @@ export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => 
   path: `/:workspaceId/deployments/:deployId/${path}`,
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit), deployId = visit.params.deployId as DeploymentId;
-    const isRange = asked(visit, "from") !== undefined || asked(visit, "to") !== undefined;
-    const last = asked(visit, "last") ?? (isRange ? "all" : "30d");
+    const isRange = queryValue(visit, "from") !== undefined || queryValue(visit, "to") !== undefined;
+    const last = queryValue(visit, "last") ?? (isRange ? "all" : "30d");
     const usual = last === "1h" || last === "24h" ? "hour" : "day";
-    const interval = intervals.find((each) => each === asked(visit, "interval")) ?? usual;
+    const interval = intervals.find((each) => each === queryValue(visit, "interval")) ?? usual;
     const isFiltered = [...visit.query.keys()].some((name) => name !== "view");
     const clear = isFiltered ? link(visit, ["deployments", deployId, path]) : undefined;
     visit.query.set("last", last);
@@ -49,8 +49,8 @@ export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => 
     const [{ found: stats, refusal }, keys] = await Promise.all([
       findWith(async () => {
         // Refuses an unknown interval below the form, which shows the usual one.
-        askedWord(visit, "interval", intervals);
-        askedWord(visit, "view", views);
+        queryWord(visit, "interval", intervals);
+        queryWord(visit, "view", views);
         return await visit.call(readStats, { deployId, interval, ...filterIn(visit) });
       }),
       findKeys(visit),
@@ -72,7 +72,7 @@ export const statsPageOf = ({ path, title, lede, fields, body }: Kind): Page => 
               options={[["hour", "Hour"], ["day", "Day"], ["week", "Week"]]}
             />
             {stats && fields?.(visit, stats)}
-            {asked(visit, "view") === "table" && <input type="hidden" name="view" value="table" />}
+            {queryValue(visit, "view") === "table" && <input type="hidden" name="view" value="table" />}
             <FilterFields visit={visit} keys={keys} times={times} />
           </Filters>
           {refusal !== undefined && filterNotice(refusal)}
@@ -89,7 +89,7 @@ const times = [...spanOptions.filter(([value]) => value !== ""), ["all", "All of
 const views = ["table"] as const;
 
 type OverTimeProps = {
-  visit: Visit;
+  visit: ConsoleRequest;
   stats: Stats;
   interval: Interval;
   title: string;
@@ -116,7 +116,7 @@ export function OverTime({ visit, stats, interval, title, panelsOf, children }: 
       return index < 0 ? [] : [{ at: index, label: `v${version}` }];
     }),
   };
-  const isTable = asked(visit, "view") === "table";
+  const isTable = queryValue(visit, "view") === "table";
   const other = new URLSearchParams({ ...queryOf(visit), view: "table" });
   if (isTable) other.delete("view");
   return (
@@ -130,17 +130,24 @@ export function OverTime({ visit, stats, interval, title, panelsOf, children }: 
 }
 
 /** The address of the records that the filter finds, with more conditions. */
-const recordsLink = (visit: Visit, more: Record<string, string | number>): string =>
+const recordsLink = (visit: ConsoleRequest, more: Record<string, string | number>): string =>
   link(visit, ["records"], {
     ...{ ...queryOf(visit), interval: "", name: "", view: "", deployment: visit.params.deployId },
-    ...{ ...asked(visit, "last") === "all" && { last: "" }, ...more },
+    ...{ ...queryValue(visit, "last") === "all" && { last: "" }, ...more },
   });
 
 /** The same for feedback, which may be another condition beside that of the filter. */
-export const ratedLink = (visit: Visit, feedback: string, more: Record<string, string | number> = {}): string =>
-  recordsLink(visit, { ...more, feedback: [asked(visit, "feedback"), feedback].filter((each) => each).join("\n") });
+export const ratedLink = (
+  visit: ConsoleRequest,
+  feedback: string,
+  more: Record<string, string | number> = {},
+): string =>
+  recordsLink(visit, {
+    ...more,
+    feedback: [queryValue(visit, "feedback"), feedback].filter((each) => each).join("\n"),
+  });
 
-function partLink(visit: Visit, begin: number, end: number): string {
+function partLink(visit: ConsoleRequest, begin: number, end: number): string {
   const { from = begin, to = end } = rangeOf(visit);
   return recordsLink(visit, {
     ...{ last: "", from: momentText(Math.max(from, begin)), to: momentText(Math.min(to, end)) },

@@ -7,7 +7,7 @@ import type { Stats } from "../../management/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, queryOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { Section } from "../parts/elements.tsx";
 import { armsPanels, outcomeText, shareText } from "../parts/rollout.tsx";
@@ -54,7 +54,7 @@ export const statsPage = statsPageOf({
   },
 });
 
-async function feedbackSection(visit: Visit, { all }: Stats): Promise<Html> {
+async function feedbackSection(visit: ConsoleRequest, { all }: Stats): Promise<Html> {
   const { deployId = "" } = visit.params;
   const whole = link(visit, ["deployments", deployId, "feedback"], { ...queryOf(visit), view: "" });
   const aside: Part = <a href={whole}>By version and over time</a>;

@@ -11,8 +11,8 @@ import { consolePath } from "../../http/face.ts";
 import { agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, sent, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { formValue, link, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Empty, Fact, Notice, Pager, Section, Table } from "../parts/elements.tsx";
 import { Field, Form, given, Guarded, Select } from "../parts/form.tsx";
@@ -43,7 +43,10 @@ const duties: Record<Role, string> = {
 export const tokensPage: Page = {
   path: "/:workspaceId/tokens",
   async show(visit) {
-    const { items, nextCursor } = await visit.call(listTokens, { limit: pageSize, cursor: asked(visit, "cursor") });
+    const { items, nextCursor } = await visit.call(listTokens, {
+      limit: pageSize,
+      cursor: queryValue(visit, "cursor"),
+    });
     return {
       title: "Tokens",
       heading: "Tokens",
@@ -77,12 +80,12 @@ export const tokensPage: Page = {
     };
   },
   async act(visit) {
-    const isHere = sent(visit, "where") === "here" || visit.caller.workspaceId !== undefined;
+    const isHere = formValue(visit, "where") === "here" || visit.caller.workspaceId !== undefined;
     const expiresAt = expiryIn(visit);
     const { id, token, name } = await withLabels((path) => labels[path], () =>
       visit.call(createToken, {
-        name: sent(visit, "name") ?? "",
-        role: (sent(visit, "role") ?? "viewer") as Role,
+        name: formValue(visit, "name") ?? "",
+        role: (formValue(visit, "role") ?? "viewer") as Role,
         ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
         expiresAt,
       }));
@@ -105,7 +108,7 @@ export const tokensPage: Page = {
   },
 };
 
-const tokensTable = (visit: Visit, tokens: readonly Token[]): Html => (
+const tokensTable = (visit: ConsoleRequest, tokens: readonly Token[]): Html => (
   <Table
     caption="Tokens"
     rows={tokens}
@@ -152,14 +155,14 @@ export const tokenPage = secretPageOf<Token>({
 });
 
 /** The workspaces that a token may access. */
-const placeOf = (visit: Visit, workspaceId: WorkspaceId | null): Part =>
+const placeOf = (visit: ConsoleRequest, workspaceId: WorkspaceId | null): Part =>
   workspaceId === null
     ? "all workspaces"
     : workspaceId === visit.workspace?.id
     ? isolated(visit.workspace.name)
     : <code>{workspaceId}</code>;
 
-const newForm = (visit: Visit): Html => (
+const newForm = (visit: ConsoleRequest): Html => (
   <Form submit="Create token">
     <div class="row">
       <Field {...given(visit, "name", "Name")} isRequired />

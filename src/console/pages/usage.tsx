@@ -12,8 +12,8 @@ import type { MonthUsage } from "../../schema/ledger.ts";
 import { counted, dash, number, usd } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, link, workspaceOf } from "../page.ts";
-import type { Page, Visit } from "../page.ts";
+import { link, queryValue, workspaceOf } from "../page.ts";
+import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Notice, Section, Table } from "../parts/elements.tsx";
 import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
 import { momentText } from "./inputs.tsx";
@@ -27,7 +27,7 @@ export const usagePage: Page = {
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId } = workspaceOf(visit);
-    const asking = asked(visit, "month") ?? "";
+    const asking = queryValue(visit, "month") ?? "";
     const month = isMonth(asking) ? asking : monthOf(now);
     const isUnknown = asking !== "" && asking !== month;
     const months = await call(listMonths, { workspaceId, limit: mostMonths });
@@ -92,7 +92,7 @@ type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
 type CostRow = Costs & { name: Part; query?: Record<string, string | number | undefined> };
 
 /** Each amount leads to its records. */
-function costsOf(visit: Visit, costs: MonthCosts): Html {
+function costsOf(visit: ConsoleRequest, costs: MonthCosts): Html {
   const { month, others } = costs;
   const range = { from: momentText(startOfMonth(month)), to: momentText(endOfMonth(month)) };
   const table = (title: string, rows: CostRow[], rest: Costs) => (
@@ -173,7 +173,7 @@ const costOf = ({ records, cost, unpriced }: Costs): Part => (
   </>
 );
 
-const monthsTable = (visit: Visit, months: readonly MonthUsage[]): Html => (
+const monthsTable = (visit: ConsoleRequest, months: readonly MonthUsage[]): Html => (
   <Table
     caption="Usage by month"
     rows={months}

@@ -10,8 +10,8 @@ import { redirectTo } from "../safety.ts";
 import { number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
-import { asked, sent } from "../page.ts";
-import type { Page, Resource, Visit } from "../page.ts";
+import { formValue, queryValue } from "../page.ts";
+import type { ConsoleRequest, Page, Resource } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
 import { Empty, Pager, Section } from "../parts/elements.tsx";
 import { Field, Form, given, Guarded } from "../parts/form.tsx";
@@ -31,7 +31,10 @@ export const startPage: Resource = {
 export const workspacesPage: Page = {
   path: "/workspaces",
   async show(visit) {
-    const { items, nextCursor } = await visit.call(listWorkspaces, { limit: pageSize, cursor: asked(visit, "cursor") });
+    const { items, nextCursor } = await visit.call(listWorkspaces, {
+      limit: pageSize,
+      cursor: queryValue(visit, "cursor"),
+    });
     const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
     return {
       title: "Workspaces",
@@ -58,19 +61,19 @@ export const workspacesPage: Page = {
   },
   async act(visit) {
     const { id } = await visit.call(createWorkspace, {
-      name: sent(visit, "name") ?? "",
+      name: formValue(visit, "name") ?? "",
       monthlyLimit: numberIn(visit, "monthlyLimit"),
     });
     return { redirect: visit.root + id };
   },
 };
 
-async function usedNow({ call, now }: Visit, workspaceId: Workspace["id"]): Promise<number> {
+async function usedNow({ call, now }: ConsoleRequest, workspaceId: Workspace["id"]): Promise<number> {
   const { items: [latest] } = await call(listMonths, { workspaceId, limit: 1 });
   return latest?.month === monthOf(now) ? latest.used : 0;
 }
 
-const cardOf = ({ root }: Visit, { id, name, monthlyLimit }: Workspace, used: number): Html => (
+const cardOf = ({ root }: ConsoleRequest, { id, name, monthlyLimit }: Workspace, used: number): Html => (
   <li class="card">
     <h2>
       <a href={root + id}>{isolated(name)}</a>
@@ -80,7 +83,7 @@ const cardOf = ({ root }: Visit, { id, name, monthlyLimit }: Workspace, used: nu
   </li>
 );
 
-const newForm = (visit: Visit): Html => (
+const newForm = (visit: ConsoleRequest): Html => (
   <Form submit="Create workspace">
     <div class="row">
       <Field {...given(visit, "name", "Name")} isRequired />

@@ -6,16 +6,16 @@ import type { Deployment } from "../../management/deployments.ts";
 import { h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { shareText } from "./rollout.tsx";
 
 /** Deployments and what they serve; nothing if there are none. */
-export const deploymentChips = (visit: Visit, deployments: readonly Deployment[]): Part =>
+export const deploymentChips = (visit: ConsoleRequest, deployments: readonly Deployment[]): Part =>
   deployments.length > 0 && (
     <span class="chips">{deployments.map((deployment) => deploymentChip(visit, deployment))}</span>
   );
 
-function deploymentChip(visit: Visit, deployment: Deployment): Html {
+function deploymentChip(visit: ConsoleRequest, deployment: Deployment): Html {
   const { id, name, currentVersion, rollout } = deployment, state = stateOf(deployment);
   return (
     <a class={`chip ${state === undefined ? "live" : "off"}`} href={link(visit, ["deployments", id])}>
@@ -35,12 +35,12 @@ type ChipProps = { kind?: "" | "live" | "off" | "bad"; children?: Part };
 export const Chip = ({ kind = "", children }: ChipProps): Html => <span class={`chip ${kind}`}>{children}</span>;
 
 /** A version of a prompt, with a link to it. */
-export const versionLink = (visit: Visit, promptId: string, version: number): Html => (
+export const versionLink = (visit: ConsoleRequest, promptId: string, version: number): Html => (
   <a href={link(visit, ["prompts", promptId], { version })}>v{version}</a>
 );
 
 /** A status by its name in the workspace. A failure says so. */
-export function statusChip({ workspace }: Visit, status: number): Html {
+export function statusChip({ workspace }: ConsoleRequest, status: number): Html {
   const named = workspace?.statuses.find((each) => each.status === status);
   if (named === undefined) return <Chip>{status}</Chip>;
   return (

@@ -8,7 +8,7 @@ import { counted, dash, number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";
 import { link } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { Section, Table } from "./elements.tsx";
 import { betterText, feedbackOn, figureOf, findRules, mostRated, namesIn } from "./feedback-figures.tsx";
@@ -21,7 +21,7 @@ const mostCompared = 10;
  * is none. `range` is the time of the records in a query.
  */
 export async function comparedFeedback(
-  visit: Visit,
+  visit: ConsoleRequest,
   comparison: Comparison,
   range: { last?: string | undefined; from?: string },
 ): Promise<Part> {

@@ -12,7 +12,7 @@ import type { PromptVersion } from "../../management/versions.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { VariablesNotice } from "./content.tsx";
 
 const maxLines = 2_000;
@@ -114,7 +114,7 @@ function lineView(sign: string, line: Part): Html {
 
 /** The difference as pages show it, and the later version. */
 export async function readDifference(
-  visit: Visit,
+  visit: ConsoleRequest,
   id: PromptId,
   from: number,
   to: number,

@@ -6,8 +6,8 @@
 import { excerpt, number } from "../format.tsx";
 import { h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { asked, askedWord, link, mostItems, queryOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { link, mostItems, queryOf, queryValue, queryWord } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import type { Chart } from "./chart.tsx";
 
 type HeadingProps = { title: Part; lede?: Part; trail?: readonly { label: Part; href: string }[]; actions?: Part };
@@ -57,8 +57,8 @@ export const Notice = ({ kind, children }: NoticeProps): Html => (
 );
 
 /** Says what a change did that led to this page. `texts` has a text for each word that the query may have. */
-export function doneNotice(visit: Visit, texts: Readonly<Record<string, Part>>): Part {
-  const done = askedWord(visit, "done", Object.keys(texts));
+export function doneNotice(visit: ConsoleRequest, texts: Readonly<Record<string, Part>>): Part {
+  const done = queryWord(visit, "done", Object.keys(texts));
   return done !== undefined && <Notice kind="done">{texts[done]}</Notice>;
 }
 
@@ -155,18 +155,18 @@ export const PartHint = ({ of, children }: { of: string; children?: Part }): Htm
 /** A filter by its name in the query. `text` is its value in words; it is empty if the label says it all. */
 export type Filter = { name: string; label: string; text?: string | undefined };
 
-type FilterChipsProps = { visit: Visit; path: string; filters: readonly Filter[] };
+type FilterChipsProps = { visit: ConsoleRequest; path: string; filters: readonly Filter[] };
 
 const maxText = 40; // characters
 
 /** Those of the filters that the query has. */
 export function FilterChips({ visit, path, filters }: FilterChipsProps): Part {
-  const set = filters.filter(({ name }) => asked(visit, name) !== undefined);
+  const set = filters.filter(({ name }) => queryValue(visit, name) !== undefined);
   if (set.length === 0) return undefined;
   const { cursor: _, ...query } = queryOf(visit);
   return (
     <ul class="chips set" aria-label="Filters">
-      {set.map(({ name, label, text = asked(visit, name)! }) => (
+      {set.map(({ name, label, text = queryValue(visit, name)! }) => (
         <li>
           <a class="chip" href={link(visit, [path], { ...query, [name]: "" })}>
             <span>

@@ -10,7 +10,7 @@ import { counted, dash, excerpt, number, numberText, rounded, share, shareText }
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import type { Panel } from "./chart.tsx";
 import { Empty, Table } from "./elements.tsx";
 import { Field, Select } from "./form.tsx";
@@ -25,7 +25,7 @@ export type HrefOf = (feedback: string) => string;
 export type Rules = ReadonlyMap<string, FeedbackNameRule>;
 
 /** Reads what is known of names, unless there is no feedback to show. */
-export async function findRules(visit: Visit, all: readonly Rated[]): Promise<Rules> {
+export async function findRules(visit: ConsoleRequest, all: readonly Rated[]): Promise<Rules> {
   if (all.every(({ feedback }) => feedback.length === 0)) return new Map();
   const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
   return new Map(names.map((rule) => [rule.name, rule]));

@@ -9,7 +9,7 @@ import type { FeedbackOnRecord } from "../feedback.ts";
 import { numberText } from "../format.tsx";
 import { h, isolated, toHtml } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { Area, Field, HiddenField, Select } from "./form.tsx";
 
 const mostForms = 6;
@@ -22,20 +22,20 @@ type Answer = Entered & {
   faults: { name?: string | undefined; value?: string | undefined; comment?: string | undefined };
 };
 
-const ownOf = (visit: Visit, { pieces }: FeedbackOnRecord): Map<string, Feedback> => {
+const ownOf = (visit: ConsoleRequest, { pieces }: FeedbackOnRecord): Map<string, Feedback> => {
   const reviewer = reviewerOf(visit);
   return new Map(pieces.filter(({ author }) => author === reviewer).map((piece) => [piece.name, piece]));
 };
 
 /** The name that was sent with a form and refused. */
-const refusedName = ({ refusal, form }: Visit): string | null =>
+const refusedName = ({ refusal, form }: ConsoleRequest): string | null =>
   refusal !== undefined && form.get("do") === "feedback" ? form.get("name") : null;
 
 /**
  * The names that have a form: the one that is asked for, those that the person has judged, and then the others. A comment stands
  * in its form as a whole, so that a long one is shown only if it is asked for.
  */
-export function namesOfForms(visit: Visit, feedback: FeedbackOnRecord): FeedbackNameRule[] {
+export function namesOfForms(visit: ConsoleRequest, feedback: FeedbackOnRecord): FeedbackNameRule[] {
   const own = ownOf(visit, feedback), asked = refusedName(visit) ?? visit.query.get("rate");
   const rank = ({ name }: FeedbackNameRule) => name === asked ? 0 : own.has(name) ? 1 : 2;
   return feedback.names
@@ -43,7 +43,7 @@ export function namesOfForms(visit: Visit, feedback: FeedbackOnRecord): Feedback
     .sort((one, other) => rank(one) - rank(other)).slice(0, mostForms);
 }
 
-type FormsProps = { visit: Visit; feedback: FeedbackOnRecord; shown: readonly FeedbackNameRule[] };
+type FormsProps = { visit: ConsoleRequest; feedback: FeedbackOnRecord; shown: readonly FeedbackNameRule[] };
 
 export function FeedbackForms({ visit, feedback, shown }: FormsProps): Html {
   const own = ownOf(visit, feedback), refused = refusedName(visit);
@@ -73,7 +73,7 @@ export function FeedbackForms({ visit, feedback, shown }: FormsProps): Html {
 /** The keys that lead to the nth form. */
 const shortcutOf = (nth: number): string => nth === 0 ? "f 1" : String(nth + 1);
 
-function answerTo(visit: Visit, own: Feedback | undefined, isRefused: boolean): Answer {
+function answerTo(visit: ConsoleRequest, own: Feedback | undefined, isRefused: boolean): Answer {
   if (!isRefused) return { value: own === undefined ? "" : String(own.value), comment: own?.comment ?? "", faults: {} };
   const value = visit.form.get("value") ?? "", comment = visit.form.get("comment") ?? "";
   return { value, comment, faults: { [faultyField(visit)!]: `${visit.refusal!.message}.` } };

@@ -11,8 +11,8 @@ import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, counted, dash, excerpt } from "../format.tsx";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { findLack } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { missingRole } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { FeedbackForms, namesOfForms } from "./feedback-forms.tsx";
 import { Guarded, HiddenField } from "./form.tsx";
@@ -30,7 +30,7 @@ const valueText = (value: FeedbackValue): string => typeof value === "boolean" ?
  * hands them to `changeFeedback`. `whole` leads to what is cut.
  */
 export function FeedbackSection(
-  { visit, feedback, whole }: { visit: Visit; feedback: FeedbackOnRecord; whole: Part },
+  { visit, feedback, whole }: { visit: ConsoleRequest; feedback: FeedbackOnRecord; whole: Part },
 ): Html {
   const { pieces, earlier } = feedback, reviewer = reviewerOf(visit), forms = namesOfForms(visit, feedback);
   const isOwn = ({ author }: Feedback) => author === reviewer;
@@ -47,7 +47,7 @@ export function FeedbackSection(
             <Pieces
               caption="Feedback"
               {...{ visit, whole, pieces: ordered, most: mostPieces }}
-              column={findLack(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: own }}
+              column={missingRole(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: own }}
             />
           )
           : <p class="hint">Nobody has said anything about this record yet.</p>}
@@ -71,7 +71,7 @@ export function FeedbackSection(
 }
 
 type PiecesProps<T> = {
-  visit: Visit;
+  visit: ConsoleRequest;
   caption: string;
   pieces: readonly T[];
   most: number;
@@ -124,7 +124,7 @@ function commentOf(text: string, most: number): Part {
   return <span class="comment" dir="auto">{part}{part !== text && "…"}</span>;
 }
 
-type OwnProps = { visit: Visit; piece: Feedback; hasForm: boolean };
+type OwnProps = { visit: ConsoleRequest; piece: Feedback; hasForm: boolean };
 
 /** What a person can do with what they said. Where there is no form for it, a link leads to the page that has one. */
 const Own = ({ visit, piece: { name }, hasForm }: OwnProps): Html => (

@@ -4,8 +4,8 @@
 /** @jsxFrag Fragment */
 import { exact, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { findLack } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { missingRole } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import type { Role } from "../../management/operation.ts";
 
 type FieldProps = {
@@ -79,7 +79,12 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
 }
 
 /** A field with what was entered into it, or else with what is stored. */
-export const given = ({ form }: Pick<Visit, "form">, name: string, label: string, stored?: FieldProps["value"]) => ({
+export const given = (
+  { form }: Pick<ConsoleRequest, "form">,
+  name: string,
+  label: string,
+  stored?: FieldProps["value"],
+) => ({
   ...{ name, label, value: form.get(name) ?? stored },
 });
 
@@ -186,7 +191,7 @@ export const HiddenField = ({ name, value }: { name: string; value: string | num
 );
 
 /** The reason for a change, which the audit log keeps. */
-export const NoteField = ({ visit }: { visit: Visit }): Html => (
+export const NoteField = ({ visit }: { visit: ConsoleRequest }): Html => (
   <Area label="Note" name="note" value={visit.form.get("note")} hint="Why. It is kept in the history." rows={2} />
 );
 
@@ -203,7 +208,12 @@ export const Form = ({ submit, kind = "primary", action = "", children }: FormPr
 );
 
 /** Deletes what the page shows. */
-export const deleteForm = (visit: Visit, operation: GuardedProps["operation"], noun: string, effect: string): Html => (
+export const deleteForm = (
+  visit: ConsoleRequest,
+  operation: GuardedProps["operation"],
+  noun: string,
+  effect: string,
+): Html => (
   <details>
     <summary>Delete</summary>
     <Guarded visit={visit} operation={operation}>
@@ -256,10 +266,10 @@ export const Menu = ({ label, isWide, children }: MenuProps): Html => (
   </details>
 );
 
-type GuardedProps = { visit: Visit; operation: { role: Role }; isProtected?: boolean; children?: Part };
+type GuardedProps = { visit: ConsoleRequest; operation: { role: Role }; isProtected?: boolean; children?: Part };
 
 /** A form, or what the caller lacks to send it. */
 export function Guarded({ visit, operation, isProtected, children }: GuardedProps): Part {
-  const lack = findLack(visit, operation, isProtected);
+  const lack = missingRole(visit, operation, isProtected);
   return lack === undefined ? children : <p class="lack">{lack}</p>;
 }

@@ -11,7 +11,7 @@ import { ago, dash, duration, excerpt, number, numberText, share, usd } from "..
 import { breakable, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { Spark } from "./chart.tsx";
 import { Chip, stateOf, statusChip } from "./chips.tsx";
 import { rolloutChip } from "./rollout.tsx";
@@ -32,7 +32,7 @@ type Split = { before: Figures; after: Figures };
 type Row = { deployment?: Deployment; series: WorkspaceStats["series"]; split: Split | null };
 
 /** A row for each live deployment with its numbers, the most important first: those that got worse, then those with the most records. */
-export function healthTable(visit: Visit, stats: WorkspaceStats, deployments: readonly Deployment[]): Html {
+export function healthTable(visit: ConsoleRequest, stats: WorkspaceStats, deployments: readonly Deployment[]): Html {
   const known = new Map(stats.deployments.map((each) => [each.deployId, each]));
   const live = deployments.filter((deployment) => stateOf(deployment) === undefined).map((deployment): Row => {
     const { series = [], split = null } = known.get(deployment.id) ?? {};
@@ -101,7 +101,7 @@ function worseIn({ before, after }: Split): string | undefined {
   return newcombe(a!, b!).low > 0 ? "Fails more" : undefined;
 }
 
-function nameOf(visit: Visit, { deployment, split }: Row): Part {
+function nameOf(visit: ConsoleRequest, { deployment, split }: Row): Part {
   if (deployment === undefined) return "All deployments";
   const worse = split === null ? undefined : worseIn(split);
   return (
@@ -115,7 +115,7 @@ function nameOf(visit: Visit, { deployment, split }: Row): Part {
 }
 
 /** A bar for each day of both spans. */
-function sparkOf(visit: Visit, { deployment, series }: Row): Part {
+function sparkOf(visit: ConsoleRequest, { deployment, series }: Row): Part {
   if (series.length === 0) return dash;
   const today = Math.floor(visit.now / day) * day;
   const known = new Map(series.map((point) => [point.at, point]));
@@ -161,7 +161,7 @@ export function newestFailuresFrom({ series }: WorkspaceStats, now: number, coun
 
 /** Failed records, each with what it answered. */
 export const failuresTable = (
-  visit: Visit,
+  visit: ConsoleRequest,
   records: readonly Diagnosis[],
   names: ReadonlyMap<string, string>,
 ): Html => (

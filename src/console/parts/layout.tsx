@@ -9,14 +9,14 @@ import { assetPath } from "../addresses.ts";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link, navigation, sectionAddress, sectionOf, sectionTitles } from "../page.ts";
-import type { Page, Resource, Section, View, Visit } from "../page.ts";
+import type { ConsoleRequest, Page, Resource, Section, View } from "../page.ts";
 import { doneNotice, Heading, Notice } from "./elements.tsx";
 
 /** A view in the frame of every page. `kind` is the reason of a refusal that it shows. */
 export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };
 
 /** Puts a view into the frame. */
-export function layout(visit: Visit, view: View, page: Page | Resource): FramedView {
+export function layout(visit: ConsoleRequest, view: View, page: Page | Resource): FramedView {
   const { title, heading, lede, actions, done, body, kind, isWide, refusedField } = view;
   const { workspace, refusal } = visit, section = sectionOf(page);
   const content = (
@@ -40,7 +40,7 @@ export function layout(visit: Visit, view: View, page: Page | Resource): FramedV
 }
 
 /** The way to a page: its section, and the page above it. */
-function trailOf(visit: Visit, { parent, sectionQuery }: View, page: Page | Resource) {
+function trailOf(visit: ConsoleRequest, { parent, sectionQuery }: View, page: Page | Resource) {
   const section = sectionOf(page);
   if (section === undefined || ["/:workspaceId", `/:workspaceId/${section}`].includes(page.path)) return [];
   return [
@@ -122,7 +122,7 @@ const magnifier = (
 );
 
 /** What the script opens as a dialog in the place of the page that searches. */
-const paletteOf = (visit: Visit): Html => (
+const paletteOf = (visit: ConsoleRequest): Html => (
   <template id="palette">
     <dialog class="palette" aria-label="Search">
       <form action={link(visit, ["search"])} role="search">
@@ -144,7 +144,7 @@ const paletteOf = (visit: Visit): Html => (
 
 const brand = (root: string): Html => <a class="brand" href={root || "./"}>{mark}</a>;
 
-function sideOf(visit: Visit, section: Section | undefined): Html {
+function sideOf(visit: ConsoleRequest, section: Section | undefined): Html {
   const { workspace, caller, root } = visit;
   return (
     <header class="side">

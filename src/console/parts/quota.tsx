@@ -9,13 +9,13 @@ import type { DayUsage } from "../../schema/ledger.ts";
 import { ago, counted, dayText, number, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { findLack, link, workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import { link, missingRole, workspaceOf } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { drawChart, ShareBar } from "./chart.tsx";
 import type { Chart } from "./chart.tsx";
 import { numbersTable } from "./elements.tsx";
 
-type QuotaProps = { visit: Visit; usage: Usage };
+type QuotaProps = { visit: ConsoleRequest; usage: Usage };
 
 /** The quota in one line, with its forecast below. */
 export const QuotaLine = ({ visit, usage }: QuotaProps): Html => (
@@ -51,9 +51,9 @@ const Figure = ({ label, id, value }: { label: Part; id: string; value: number }
   </div>
 );
 
-function forecastText(visit: Visit, usage: Usage): Part {
+function forecastText(visit: ConsoleRequest, usage: Usage): Part {
   if (usage.remaining === 0) {
-    const { lastCallAt, limit, resetTime } = usage, lack = findLack(visit, updateWorkspace);
+    const { lastCallAt, limit, resetTime } = usage, lack = missingRole(visit, updateWorkspace);
     return (
       <>
         The quota is used up. {lastCallAt !== null && <>The last request was accepted {ago(lastCallAt, visit.now)}.</>}

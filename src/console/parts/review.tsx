@@ -12,21 +12,21 @@ import { excerpt, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import { findDeployment, momentText } from "../pages/inputs.tsx";
 import { labels } from "../pages/record-filter.tsx";
 import { Bar } from "./chart.tsx";
 import { Chip } from "./chips.tsx";
 
 /** The review in the path, which must be of the workspace in the path. */
-export async function findReview(visit: Visit): Promise<ReviewWithReviewers> {
+export async function findReview(visit: ConsoleRequest): Promise<ReviewWithReviewers> {
   const id = visit.params.reviewId as ReviewId, review = await visit.call(showReview, { id });
   if (review.workspaceId !== workspaceOf(visit).id) throw notFound("Review", id);
   return review;
 }
 
 /** Who reviews, for operations. A token has its name, and the operator the one under which they give feedback. */
-export const actorOf = (visit: Visit): string | undefined =>
+export const actorOf = (visit: ConsoleRequest): string | undefined =>
   visit.caller.tokenId === undefined ? reviewerOf(visit) : undefined;
 
 /** How many records are done or skipped, and of how many that are still there. */
@@ -51,7 +51,7 @@ export function ProgressBar({ review }: { review: Review }): Html {
 const maxText = 40; // characters
 
 /** The filter of a review in words. */
-export async function filterChips(visit: Visit, { deployId, ...filter }: ReviewFilter): Promise<Part> {
+export async function filterChips(visit: ConsoleRequest, { deployId, ...filter }: ReviewFilter): Promise<Part> {
   const deployment = deployId === undefined ? undefined : await findDeployment(visit, deployId);
   const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [
     keyof typeof labels,

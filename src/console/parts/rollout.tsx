@@ -11,7 +11,7 @@ import { ago, counted, dash, duration, number, numberText, rounded, share, usd }
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 import type { Panel } from "./chart.tsx";
 import { Notice, Table } from "./elements.tsx";
 
@@ -24,7 +24,7 @@ export const guardText = ({ guard, certain }: Pick<Rollout, "guard" | "certain">
   guard === null ? "" : `, guarded by ${guard} at ${certain} %`;
 
 /** The rollout of a deployment that is in progress, with a link to it; nothing if there is none. */
-export const rolloutChip = (visit: Visit, { id, rollout }: Deployment): Part =>
+export const rolloutChip = (visit: ConsoleRequest, { id, rollout }: Deployment): Part =>
   rollout !== null && <a class="chip" href={link(visit, ["deployments", id, "rollout"])}>{shareText(rollout)}</a>;
 
 /** What making a version live does to the rollout in progress, or what takes its deployment away. */
@@ -51,7 +51,7 @@ const outcomes: Record<NonNullable<Rollout["outcome"]>, string> = {
 export const outcomeText = ({ outcome }: Rollout): string => outcome === null ? "in progress" : outcomes[outcome];
 
 /** The rollouts of a deployment, each with a link to its numbers. */
-export const rolloutsTable = (visit: Visit, rollouts: readonly Rollout[]): Html => (
+export const rolloutsTable = (visit: ConsoleRequest, rollouts: readonly Rollout[]): Html => (
   <Table
     caption="Rollouts"
     rows={rollouts}
@@ -77,7 +77,7 @@ export const rolloutsTable = (visit: Visit, rollouts: readonly Rollout[]): Html 
 type Difference = RolloutStats["differences"][number];
 
 /** Both arms: how many records each has, and what is known of each difference. */
-export function armsView(visit: Visit, { rollout, base, candidate, ...compared }: RolloutStats): Html {
+export function armsView(visit: ConsoleRequest, { rollout, base, candidate, ...compared }: RolloutStats): Html {
   const { differences, sampleRatio, sentence } = compared;
   const recordsOf = ({ version, records }: RolloutStats["base"]): Html => (
     <a href={link(visit, ["records"], { rollout: rollout.id, version })}>{counted(records, "record")}</a>
@@ -181,7 +181,7 @@ export function armsPanels(
 }
 
 /** The shares over time, each with its records. */
-export const stepsTable = (visit: Visit, { steps }: RolloutStats): Html => (
+export const stepsTable = (visit: ConsoleRequest, { steps }: RolloutStats): Html => (
   <Table
     caption="Shares over time"
     rows={steps}

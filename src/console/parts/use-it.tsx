@@ -7,10 +7,10 @@ import { getPromptVersion } from "../../management/versions.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";
-import type { Visit } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
 
 /** The address of the service, or of a path below it. The script shows it as the browser reaches it. */
-export const Address = ({ visit, path = "" }: { visit: Visit; path?: string }): Html => (
+export const Address = ({ visit, path = "" }: { visit: ConsoleRequest; path?: string }): Html => (
   <span data-address={`${visit.root}..${path}`}>{visit.address + path}</span>
 );
 
@@ -18,7 +18,7 @@ export const Address = ({ visit, path = "" }: { visit: Visit; path?: string }): 
 export type Usable = { reference: string; variables: readonly string[] };
 
 /** What a program uses of a deployment. Without one, the reference stands for any. */
-export async function findUsable(visit: Visit, deployment: Deployment | undefined): Promise<Usable> {
+export async function findUsable(visit: ConsoleRequest, deployment: Deployment | undefined): Promise<Usable> {
   if (deployment === undefined) return { reference: "PROMPT@DEPLOYMENT", variables: [] };
   const { promptId: id, currentVersion: version, reference } = deployment;
   const { variables } = await visit.call(getPromptVersion, { id, workspaceId: workspaceOf(visit).id, version });
@@ -29,7 +29,7 @@ export async function findUsable(visit: Visit, deployment: Deployment | undefine
 type Permissions = { readOnly: boolean; submitOnly: boolean };
 
 type UseItProps = {
-  visit: Visit;
+  visit: ConsoleRequest;
   usable: Usable;
   /** A key, shown this once. Without one the programs have a placeholder. */
   apiKey?: string;
@@ -51,7 +51,7 @@ export const UseIt = (
   </div>
 );
 
-const programOf = (visit: Visit, program: string): Part =>
+const programOf = (visit: ConsoleRequest, program: string): Part =>
   program.split(visit.address).map((part, index) => (
     <>
       {index > 0 && <Address visit={visit} />}
