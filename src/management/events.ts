@@ -6,7 +6,7 @@ import { sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import { requireKnown } from "./audit.ts";
 import { readMembers, toEntry } from "./audit-chain.ts";
@@ -17,53 +17,44 @@ import type { Management, Source } from "./operation.ts";
 import { Origin, originIn } from "./origin.ts";
 import * as v from "./values.ts";
 
-const Subject = named(
-  "EventSubject",
-  exactly({
-    noun: described(v.text, "What changed, such as deployment"),
-    id: described(nullable(v.text), "Its id. Null if all workspaces changed"),
-    name: described(nullable(v.text), "Its name, or the reference of a deployment, as it is now. Null if it has none"),
-  }),
-);
+const Subject = shape("EventSubject", {
+  noun: described(v.text, "What changed, such as deployment"),
+  id: orNull(v.text, "Its id. Null if all workspaces changed"),
+  name: orNull(v.text, "Its name, or the reference of a deployment, as it is now. Null if it has none"),
+});
 
-export const Event = named(
-  "Event",
-  exactly({
-    id: described(v.text, "The id of the event. It is the same wherever and whenever the event is read"),
-    position: described(
-      v.positive,
-      "Where it is in the order of events, from 1 without gaps. For a token of one workspace, among the events of that workspace",
-    ),
-    type: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
-    createdAt: v.timestamp,
-    workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace of what changed, or null"),
-    subject: Subject,
-    from: described(nullable(v.positive), "The version before, if the event is about versions"),
-    to: described(nullable(v.positive), "The version now, if the event is about versions"),
-    before: described(nullable(v.anyObject), "The members that changed, with their values before. Null for a creation"),
-    after: described(nullable(v.anyObject), "The members that changed, with their values after. Null for a deletion"),
-    source: described(oneOf(...sources), "How the change was made"),
-    actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
-    note: described(v.text, "The reason that was given. It may be empty"),
-    origin: described(nullable(Origin), "The commit of a repository that this came from, or null"),
-    path: described(
-      nullable(v.text),
-      "Where the console shows what changed, below the address of the console. Null if it has no page",
-    ),
-  }),
-);
+export const Event = shape("Event", {
+  id: described(v.text, "The id of the event. It is the same wherever and whenever the event is read"),
+  position: described(
+    v.positive,
+    "Where it is in the order of events, from 1 without gaps. For a token of one workspace, among the events of that workspace",
+  ),
+  type: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
+  createdAt: v.timestamp,
+  workspaceId: orNull(v.textAs<WorkspaceId>(), "The workspace of what changed, or null"),
+  subject: Subject,
+  from: orNull(v.positive, "The version before, if the event is about versions"),
+  to: orNull(v.positive, "The version now, if the event is about versions"),
+  before: orNull(v.anyObject, "The members that changed, with their values before. Null for a creation"),
+  after: orNull(v.anyObject, "The members that changed, with their values after. Null for a deletion"),
+  source: described(oneOf(...sources), "How the change was made"),
+  actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+  note: described(v.text, "The reason that was given. It may be empty"),
+  origin: orNull(Origin, "The commit of a repository that this came from, or null"),
+  path: orNull(
+    v.text,
+    "Where the console shows what changed, below the address of the console. Null if it has no page",
+  ),
+});
 export type Event = Infer<typeof Event>;
 
-export const EventList = named(
-  "EventList",
-  exactly({
-    items: listOf(Event),
-    next: described(
-      v.count,
-      "What to give as after to go on. It may be ahead of the last item, if others were left out",
-    ),
-  }),
-);
+export const EventList = shape("EventList", {
+  items: listOf(Event),
+  next: described(
+    v.count,
+    "What to give as after to go on. It may be ahead of the last item, if others were left out",
+  ),
+});
 
 export type EventList = Infer<typeof EventList>;
 
@@ -79,14 +70,14 @@ export const listEvents = operation({
   role: "viewer",
   command: "events [--after POSITION] [--types TYPES] [--limit N] [--follow]",
   input: {
-    workspaceId: optional(described(v.workspaceId, "Only events of this workspace")),
-    after: optional(described(
+    workspaceId: option(v.workspaceId, "Only events of this workspace"),
+    after: option(
       after,
       "Only events behind this position: the next of an earlier response, or latest for those that are to come. Default: all",
-    )),
-    types: optional(described(typesWanted, "Only these types, as in deployment.*,key.created")),
+    ),
+    types: option(typesWanted, "Only these types, as in deployment.*,key.created"),
     limit: v.page.limit,
-    wait: optional(described(wait, "How many seconds to wait for an event if there is none yet", { default: 0 })),
+    wait: option(wait, "How many seconds to wait for an event if there is none yet", { default: 0 }),
   },
   output: EventList,
   refusals: ["not_found"],

@@ -2,7 +2,7 @@
 import { invalid } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 import { feedbackNamePattern } from "../schema/feedback.ts";
-import { described, nullable, optional, predicate } from "../schema/struct.ts";
+import { nullable, option, orNull, predicate } from "../schema/struct.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import { amountText, measureName } from "./rollout-sentences.ts";
 
@@ -26,23 +26,23 @@ const certain = predicate<number>(
 
 /** Input members of an operation that sets a guard. */
 export const guardInput = {
-  guard: optional(described(
+  guard: option(
     nullable(conditions),
     "What stops the rollout by itself: that the candidate is beyond one of these limits. For failures and boolean " +
       "feedback in points, for latency, p95, tokens and cost in percent of the base, for numeric feedback without %. " +
       "Null removes it. Default: the guard that it has, or none",
-  )),
-  certain: optional(described(
+  ),
+  certain: option(
     certain,
     "How certain the records must make that, in percent, for all limits and all checks together",
     { default: 99 },
-  )),
+  ),
 };
 
 /** The same of a rollout. */
 export const guardMembers = {
-  guard: described(nullable(conditions), "What stops it by itself, or null without a guard"),
-  certain: described(nullable(certain), "How certain the records must make that, in percent"),
+  guard: orNull(conditions, "What stops it by itself, or null without a guard"),
+  certain: orNull(certain, "How certain the records must make that, in percent"),
 };
 
 type Limit = { name: string; isFeedback: boolean; sign: 1 | -1; limit: number; isPercent: boolean; text: string };

@@ -2,7 +2,7 @@
 // see deployment-writes.ts.
 import { archived, conflict } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
-import { described, optional } from "../schema/struct.ts";
+import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, commitPlan, planChange, requireForChange, stopRolloutOf } from "./deployment-writes.ts";
 import { DeploymentResult, requireDeployment } from "./deployments.ts";
@@ -28,11 +28,11 @@ export const setRollout = operation({
     "deploy rollout REF [--version N] [--percent PERCENT] [--guard LIMITS] [--no-guard] [--certain PERCENT] [--stop] [--list]",
   input: {
     ...change,
-    version: optional(described(v.positive, "The version to roll out. Default: that of the rollout in progress")),
-    percent: optional(described(
+    version: option(v.positive, "The version to roll out. Default: that of the rollout in progress"),
+    percent: option(
       percent,
       "The share of the callers that gets it, in percent, in steps of 0.1. Default: that of the rollout in progress",
-    )),
+    ),
     ...guardInput,
   },
   output: DeploymentResult,

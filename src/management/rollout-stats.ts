@@ -9,7 +9,7 @@ import type { CountedStep, Step } from "../ledger/arms.ts";
 import { sampleRatio } from "../ledger/sample-ratio.ts";
 import { toStats } from "../ledger/summary.ts";
 import { recordStats } from "../schema/ledger.ts";
-import { described, exactly, listOf, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
+import { described, exactly, listOf, oneOf, option, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, reportRead } from "./operation.ts";
@@ -20,27 +20,27 @@ import { ofDeployment } from "./references.ts";
 import { describeDifference, describeRatio, summarize } from "./rollout-sentences.ts";
 import { Rollout, rolloutTable } from "./rollouts.ts";
 
-const ends = (words: string) => described(nullable(exactly({ low: v.numeric, high: v.numeric })), words);
+const ends = (words: string) => orNull(exactly({ low: v.numeric, high: v.numeric }), words);
 
 const Difference = exactly({
   measure: described(
     oneOf("failures", "latency", "p95", "tokens", "cost", "feedback"),
     "What is compared. Latency, tokens and cost by their geometric means, p95 by the latency that 5 % exceed",
   ),
-  name: described(nullable(v.text), "The name of the feedback, or null"),
-  label: described(nullable(v.text), "The label whose share is compared, or null"),
+  name: orNull(v.text, "The name of the feedback, or null"),
+  label: orNull(v.text, "The label whose share is compared, or null"),
   unit: described(
     oneOf("points", "ratio", "value"),
     "`points`: the candidate's share minus the base's, 0.02 for two points. `ratio`: the candidate's divided by the " +
       "base's, minus 1, 0.2 for a fifth more. `value`: the candidate's mean minus the base's",
   ),
-  difference: described(nullable(v.numeric), "Null while too few records tell it"),
+  difference: orNull(v.numeric, "Null while too few records tell it"),
   interval: ends("Its 95 % interval, which holds for one look at a time chosen beforehand. Null for p95"),
   sequence: ends(
     "Its confidence sequence: with 95 % it contains the difference at all times at once, however often someone looks",
   ),
-  needed: described(
-    nullable(v.count),
+  needed: orNull(
+    v.count,
     "About how many records more, of both arms, until half of such rollouts show the difference that was asked for",
   ),
   sentence: v.text,
@@ -48,39 +48,36 @@ const Difference = exactly({
 
 const arm = exactly({ version: v.positive, ...recordStats });
 
-export const RolloutStats = named(
-  "RolloutStats",
-  exactly({
-    rollout: Rollout,
-    reference: described(v.text, "The deployment as NAME@DEPLOYMENT"),
-    base: described(arm, "The records of callers that got the live version"),
-    candidate: described(arm, "The records of callers that got the candidate"),
-    steps: described(
-      listOf(exactly({
-        at: v.timestamp,
-        percent: described(v.numeric, "The candidate's share of the callers from then on"),
-        base: described(v.count, "Records of the base"),
-        candidate: described(v.count, "Records of the candidate"),
-      })),
-      "The share over time, the oldest first. Differences are those within the steps, since the rest may have changed too",
-    ),
-    sampleRatio: described(
-      exactly({
-        base: described(v.count, "Sessions that began with the base"),
-        candidate: described(v.count, "Sessions that began with the candidate"),
-        expected: described(v.numeric, "How many of them the share promises to the candidate"),
-        p: described(
-          v.numeric,
-          "How unlikely the numbers are if the share holds. It stays valid however often someone looks",
-        ),
-        sentence: v.text,
-      }),
-      "Whether callers are divided as the share says. Of more than 100,000 sessions, a part is counted",
-    ),
-    differences: listOf(Difference),
-    sentence: described(v.text, "What these records show, for people. It names no winner"),
-  }),
-);
+export const RolloutStats = shape("RolloutStats", {
+  rollout: Rollout,
+  reference: described(v.text, "The deployment as NAME@DEPLOYMENT"),
+  base: described(arm, "The records of callers that got the live version"),
+  candidate: described(arm, "The records of callers that got the candidate"),
+  steps: described(
+    listOf(exactly({
+      at: v.timestamp,
+      percent: described(v.numeric, "The candidate's share of the callers from then on"),
+      base: described(v.count, "Records of the base"),
+      candidate: described(v.count, "Records of the candidate"),
+    })),
+    "The share over time, the oldest first. Differences are those within the steps, since the rest may have changed too",
+  ),
+  sampleRatio: described(
+    exactly({
+      base: described(v.count, "Sessions that began with the base"),
+      candidate: described(v.count, "Sessions that began with the candidate"),
+      expected: described(v.numeric, "How many of them the share promises to the candidate"),
+      p: described(
+        v.numeric,
+        "How unlikely the numbers are if the share holds. It stays valid however often someone looks",
+      ),
+      sentence: v.text,
+    }),
+    "Whether callers are divided as the share says. Of more than 100,000 sessions, a part is counted",
+  ),
+  differences: listOf(Difference),
+  sentence: described(v.text, "What these records show, for people. It names no winner"),
+});
 export type RolloutStats = Infer<typeof RolloutStats>;
 
 const wantedPercent = predicate<number>(
@@ -101,11 +98,11 @@ export const readRolloutStats = operation({
   input: {
     ...ofDeployment,
     rollout: v.rolloutId,
-    difference: optional(described(
+    difference: option(
       wantedPercent,
       "The difference whose need of records to tell: in points for shares, else in percent. Default: " +
         `${defaultPoints} points, and ${defaultPercent} %`,
-    )),
+    ),
   },
   output: RolloutStats,
   refusals: ["not_found", "conflict"],

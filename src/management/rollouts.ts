@@ -2,7 +2,7 @@
 // rollout-operations.ts.
 import type { DeploymentId, PromptId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
-import { described, exactly, named, nullable, oneOf, predicate } from "../schema/struct.ts";
+import { described, exactly, oneOf, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { guardMembers } from "./guards.ts";
@@ -31,7 +31,7 @@ const activeRollout = exactly({
 export type ActiveRollout = Infer<typeof activeRollout>;
 
 /** A member of a deployment, and its column in a query of deployments (d). */
-export const rolloutOfDeployment = described(nullable(activeRollout), "The rollout in progress, or null");
+export const rolloutOfDeployment = orNull(activeRollout, "The rollout in progress, or null");
 export const rolloutColumn = `(
     select json_object('id', r.id, 'version', r.version, 'percent', r.share / 10.0, 'startedAt', r.started_at,
       'guard', r.guard, 'certain', r.certain)
@@ -41,30 +41,27 @@ export const rolloutColumn = `(
 export const outcomes = ["promoted", "replaced", "rolled_back", "stopped", "guard", "deactivated", "archived"] as const;
 export type RolloutOutcome = (typeof outcomes)[number];
 
-export const Rollout = named(
-  "Rollout",
-  exactly({
-    id: v.textAs<RolloutId>(),
-    workspaceId: v.textAs<WorkspaceId>(),
-    deployId: v.textAs<DeploymentId>(),
-    baseVersion: described(v.positive, "The version that is live while the rollout lasts"),
-    version: candidate,
-    percent: described(
-      percent,
-      "The share of the callers that gets the candidate, in percent: the last one, if it has ended",
-    ),
-    salt: described(v.text, "What callers are chosen with. It stays the same while the share changes"),
-    note: described(v.text, "The reason that was given for its start. It may be empty"),
-    ...guardMembers,
-    startedAt: v.timestamp,
-    startedBy: described(v.text, "Who started it. It may be empty"),
-    endedAt: described(v.moment, "When it ended, in Unix milliseconds. Null while it is in progress"),
-    outcome: described(
-      nullable(oneOf(...outcomes)),
-      "How it ended: `promoted` made the candidate live, `replaced` another version. Null while it is in progress",
-    ),
-  }),
-);
+export const Rollout = shape("Rollout", {
+  id: v.textAs<RolloutId>(),
+  workspaceId: v.textAs<WorkspaceId>(),
+  deployId: v.textAs<DeploymentId>(),
+  baseVersion: described(v.positive, "The version that is live while the rollout lasts"),
+  version: candidate,
+  percent: described(
+    percent,
+    "The share of the callers that gets the candidate, in percent: the last one, if it has ended",
+  ),
+  salt: described(v.text, "What callers are chosen with. It stays the same while the share changes"),
+  note: described(v.text, "The reason that was given for its start. It may be empty"),
+  ...guardMembers,
+  startedAt: v.timestamp,
+  startedBy: described(v.text, "Who started it. It may be empty"),
+  endedAt: described(v.moment, "When it ended, in Unix milliseconds. Null while it is in progress"),
+  outcome: orNull(
+    oneOf(...outcomes),
+    "How it ended: `promoted` made the candidate live, `replaced` another version. Null while it is in progress",
+  ),
+});
 export type Rollout = Infer<typeof Rollout>;
 
 export const rolloutTable = tableOf(

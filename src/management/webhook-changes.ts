@@ -2,7 +2,7 @@
 import { conflict, invalid } from "../common/errors.ts";
 import type { Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";
-import { described, optional } from "../schema/struct.ts";
+import { option, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { actionsOf } from "./event-types.ts";
 import { operation } from "./operation.ts";
@@ -37,7 +37,7 @@ export const updateWebhook = operation({
   command: "webhook update ID [--url URL] [--events TYPES] [--credential FILE]",
   input: {
     id: v.webhookId,
-    url: optional(described(url, "Where to send events. With github the credential must be given too")),
+    url: option(url, "Where to send events. With github the credential must be given too"),
     events: optional(events),
     credential: optional(credential),
   },
@@ -73,9 +73,7 @@ export const rotateWebhook = operation({
   command: "webhook rotate ID [--overlap DURATION]",
   input: {
     id: v.webhookId,
-    overlapMs: optional(
-      described(v.period, "How long the previous secrets sign too, in milliseconds", { default: day }),
-    ),
+    overlapMs: option(v.period, "How long the previous secrets sign too, in milliseconds", { default: day }),
   },
   output: NewWebhook,
   refusals: ["not_found", "conflict"],

@@ -3,7 +3,7 @@ import { invalid, notFound } from "../common/errors.ts";
 import type { WebhookId } from "../common/ids.ts";
 import { readPage } from "../database/page.ts";
 import { integer } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf, optional } from "../schema/struct.ts";
+import { described, exactly, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Event } from "./events.ts";
@@ -12,29 +12,23 @@ import type { Management } from "./operation.ts";
 import { readerOf } from "../database/row.ts";
 import { isActive, nextNumber, requireEnabled, requireWebhook } from "./webhooks.ts";
 
-export const Delivery = named(
-  "WebhookDelivery",
-  exactly({
-    number: described(v.positive, "Its number, from 1 for each webhook, in the order of the events"),
-    eventId: described(v.text, "The id of the event, which is the webhook-id of every attempt"),
-    type: described(v.text, "The type of the event"),
-    createdAt: v.timestamp,
-    attempts: described(v.count, "How many attempts there were, since it was last sent again"),
-    dueAt: described(v.moment, "When the next attempt is due, in Unix milliseconds. Null if there is none"),
-    outcome: described(
-      nullable(oneOf("delivered", "failed", "stopped")),
-      "failed: after the last attempt. stopped: the webhook was switched off before. Null while an attempt is due",
-    ),
-    lastAt: described(v.moment, "When the last attempt began, in Unix milliseconds, or null"),
-    status: described(nullable(v.count), "The status of the last response. Null if there was none"),
-    response: described(
-      nullable(v.text),
-      "Its beginning, at most 1024 characters. The URL and the credential are masked",
-    ),
-    error: described(nullable(v.text), "What kept the last attempt from a response, or null"),
-    durationMs: described(nullable(v.count), "How long the last attempt took, in milliseconds, or null"),
-  }),
-);
+export const Delivery = shape("WebhookDelivery", {
+  number: described(v.positive, "Its number, from 1 for each webhook, in the order of the events"),
+  eventId: described(v.text, "The id of the event, which is the webhook-id of every attempt"),
+  type: described(v.text, "The type of the event"),
+  createdAt: v.timestamp,
+  attempts: described(v.count, "How many attempts there were, since it was last sent again"),
+  dueAt: described(v.moment, "When the next attempt is due, in Unix milliseconds. Null if there is none"),
+  outcome: orNull(
+    oneOf("delivered", "failed", "stopped"),
+    "failed: after the last attempt. stopped: the webhook was switched off before. Null while an attempt is due",
+  ),
+  lastAt: described(v.moment, "When the last attempt began, in Unix milliseconds, or null"),
+  status: orNull(v.count, "The status of the last response. Null if there was none"),
+  response: orNull(v.text, "Its beginning, at most 1024 characters. The URL and the credential are masked"),
+  error: orNull(v.text, "What kept the last attempt from a response, or null"),
+  durationMs: orNull(v.count, "How long the last attempt took, in milliseconds, or null"),
+});
 export type Delivery = Infer<typeof Delivery>;
 
 const toDelivery = readerOf(Delivery);
@@ -45,11 +39,9 @@ const columns = `number, event_id, type, created_at, attempts, iif(due_at = 0, c
 /** Whether the last attempt of a delivery failed, or it was stopped before. */
 const hasFailed = "outcome is not 'delivered' and (attempts > 0 or outcome is not null)";
 
-const failed = optional(
-  described(v.boolean, "Whether to take only those whose last attempt failed, or that were stopped", {
-    default: false,
-  }),
-);
+const failed = option(v.boolean, "Whether to take only those whose last attempt failed, or that were stopped", {
+  default: false,
+});
 
 export const listWebhookDeliveries = operation({
   id: "listWebhookDeliveries",
@@ -123,8 +115,8 @@ export const resendWebhookDeliveries = operation({
   command: "webhook resend ID [--delivery N] [--since TIME] [--failed]",
   input: {
     id: v.webhookId,
-    delivery: optional(described(v.positive, "The number of one delivery")),
-    since: optional(described(v.timestamp, "All that were made since this time, in Unix milliseconds")),
+    delivery: option(v.positive, "The number of one delivery"),
+    since: option(v.timestamp, "All that were made since this time, in Unix milliseconds"),
     failed,
   },
   output: Resent,

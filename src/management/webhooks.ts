@@ -6,7 +6,7 @@ import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { maxUrlLength, urlFault } from "../common/outbound-url.ts";
 import type { Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";
-import { described, exactly, named, nullable, oneOf, optional, predicate } from "../schema/struct.ts";
+import { described, oneOf, option, optional, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { actionsOf, typesWanted } from "./event-types.ts";
@@ -20,10 +20,7 @@ export type Format = (typeof formats)[number];
 
 export const reasons = ["user", "gone", "failing"] as const;
 
-export const events = described(
-  nullable(typesWanted),
-  "The types of its events, as in deployment.*,key.created. Null for all",
-);
+export const events = orNull(typesWanted, "The types of its events, as in deployment.*,key.created. Null for all");
 const format = described(
   oneOf(...formats),
   "standard: the event as Standard Webhooks says, signed. github: a repository_dispatch. slack: a sentence as text",
@@ -31,7 +28,7 @@ const format = described(
 
 const webhook = {
   id: v.textAs<WebhookId>(),
-  workspaceId: described(nullable(v.textAs<WorkspaceId>()), "The workspace whose events it gets, or null for all"),
+  workspaceId: orNull(v.textAs<WorkspaceId>(), "The workspace whose events it gets, or null for all"),
   address: described(v.text, "The origin of the URL. The rest of it may be a secret, and is never shown"),
   events,
   format,
@@ -39,24 +36,21 @@ const webhook = {
   overlapEndsAt: described(v.moment, "Until when the previous secrets sign too, in Unix milliseconds, or null"),
   lastSuccessAt: described(v.moment, "When it last took a delivery, in Unix milliseconds, or null"),
   disabledAt: described(v.moment, "When it was switched off, in Unix milliseconds. Null if it is on"),
-  disabledReason: described(
-    nullable(oneOf(...reasons)),
+  disabledReason: orNull(
+    oneOf(...reasons),
     "Why it is off. user: somebody did it. gone: the receiver answered 410. failing: a delivery failed for days",
   ),
 };
-export const Webhook = named("Webhook", exactly(webhook));
+export const Webhook = shape("Webhook", webhook);
 export type Webhook = Infer<typeof Webhook>;
 
-export const NewWebhook = named(
-  "NewWebhook",
-  exactly({
-    ...webhook,
-    secret: described(
-      nullable(v.text),
-      "What its deliveries are signed with. No other response contains it. Null if its format has no signature",
-    ),
-  }),
-);
+export const NewWebhook = shape("NewWebhook", {
+  ...webhook,
+  secret: orNull(
+    v.text,
+    "What its deliveries are signed with. No other response contains it. Null if its format has no signature",
+  ),
+});
 export type NewWebhook = Infer<typeof NewWebhook>;
 
 export const webhookTable = tableOf(Webhook, "select * from webhooks");
@@ -139,12 +133,10 @@ export const createWebhook = operation({
   command: `webhook create --url URL [--events TYPES] [--format ${formats.join("|")}] [--credential FILE]`,
   input: {
     url: described(url, "Where to send events: https, and no address of a private network"),
-    events: optional(described(events, "The types of its events, as in deployment.*,key.created. Default: all")),
-    format: optional(described(format, "How events are sent", { default: "standard" })),
+    events: option(events, "The types of its events, as in deployment.*,key.created. Default: all"),
+    format: option(format, "How events are sent", { default: "standard" }),
     credential: optional(credential),
-    workspaceId: optional(
-      described(v.workspaceId, "The workspace whose events it gets. Default: that of the caller, or all"),
-    ),
+    workspaceId: option(v.workspaceId, "The workspace whose events it gets. Default: that of the caller, or all"),
   },
   output: NewWebhook,
   locate: ({ id }) => `/webhooks/${id}`,

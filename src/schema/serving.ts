@@ -6,9 +6,9 @@ import {
   isObject,
   listOf,
   named,
-  nullable,
   object,
   option,
+  orNull,
   predicate,
   rawJson,
   schemaOf,
@@ -37,11 +37,11 @@ export const Revisions = shape("Revisions", {
       revision: described(v.positive, "How often it has changed"),
       version: described(v.positive, "The version of the prompt that is live"),
       isActive: described(v.boolean, "Whether it accepts requests"),
-      rollout: described(
-        nullable(exactly({
+      rollout: orNull(
+        exactly({
           id: v.text,
           percent: described(v.numeric, "The share of the keys that gets the candidate"),
-        })),
+        }),
         "The rollout in progress, or null",
       ),
     })),
