@@ -4,6 +4,7 @@ import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
+import { withTimeout } from "../common/timeout.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull } from "../database/row.ts";
 import { yielding } from "../database/yielding.ts";
@@ -13,11 +14,12 @@ import type { Send } from "../management/deliver.ts";
 const interval = 1_000; // ms between two looks
 const idleInterval = 10_000; // ms, without webhooks
 const removalInterval = 3_600_000; // ms
+const patience = 3_000; // ms that a service which stops leaves to receivers
 const warningInterval = 60_000; // ms between two errors that are logged, as the next look mostly has the same
 
 export type DelivererParts = { database: Database; clock: Clock; log: Log; metrics: Metrics; send: Send };
 
-/** Starts the delivery. `stop` resolves when the requests that are being sent have ended. */
+/** Starts the delivery. `stop` resolves when the requests that are being sent have ended, or have taken too long. */
 export function startDeliverer({ database, clock, log, metrics, send }: DelivererParts): { stop(): Promise<void> } {
   const store = { database: yielding(database), clock };
   let isStopped = false, loggedAt = -Infinity, removedAt = -Infinity;
@@ -75,8 +77,9 @@ export function startDeliverer({ database, clock, log, metrics, send }: Delivere
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await looking;
-      await delivery.rest();
+      // A receiver that is slow keeps no service from stopping. What it may have got is sent once more, by whichever service
+      // looks next.
+      await withTimeout(patience, looking.then(delivery.rest), () => {});
     },
   };
 }

@@ -25,6 +25,7 @@ export type OutboundOptions = {
   ca?: string | undefined;
 };
 
+const maxAddresses = 4; // of a name, that are tried
 const maxText = 1024; // characters of a response that are kept
 
 /** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
@@ -104,12 +105,20 @@ export async function send(
   );
   const work = async () => {
     const addresses = isIP(host) > 0 ? [host] : await resolve(host);
-    const [address] = addresses;
-    if (address === undefined) throw new Error(`${host} has no address`);
+    if (addresses.length === 0) throw new Error(`${host} has no address`);
     const hidden = isNamed(url, allowed) ? undefined : addresses.find(isInside);
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
-    controller.signal.throwIfAborted();
-    return await exchange({ url, host, address, headers, body, ca }, controller.signal);
+    // A machine may have no way to some of them, most often to those of IPv6.
+    const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);
+    const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca }, controller.signal);
+    return await others.reduce(
+      (sent, address) =>
+        sent.catch((error: unknown) => {
+          if (controller.signal.aborted || !isUnreached(error)) throw error;
+          return sendTo(address);
+        }),
+      sendTo(first!),
+    );
   };
   try {
     return await Promise.race([work(), late]);
@@ -118,6 +127,11 @@ export async function send(
     controller.abort();
   }
 }
+
+/** Whether no connection was made, so that nothing was sent. */
+const isUnreached = (error: unknown): boolean =>
+  error instanceof Error && "code" in error &&
+  ["ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "EADDRNOTAVAIL"].includes(String(error.code));
 
 type Exchange = {
   url: URL;
@@ -131,6 +145,7 @@ type Exchange = {
 /** Sends a request to an address, whatever its name leads to by now, and reads the beginning of the response. */
 function exchange({ url, host, address, headers, body, ca }: Exchange, signal: AbortSignal): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const isSecure = url.protocol === "https:";
     const request = (isSecure ? requestHttps : requestHttp)({
       host: address,

@@ -28,14 +28,17 @@ async function listening(server: Server): Promise<{ port: number; close(): void 
 }
 
 /** Sends to a receiver of https, whose name leads to this machine. */
-async function sendTo(answer: RequestListener, { timeout = 60_000, host = name, ca = cert } = {}) {
+async function sendTo(
+  answer: RequestListener,
+  { timeout = 60_000, host = name, ca = cert, addresses = ["127.0.0.1"] } = {},
+) {
   let resolved = 0;
   const { port, close } = await listening(createHttps({ cert, key }, answer));
   const request = { url: `https://${host}:${port}/hook?a=1`, headers: { "X-Test": "1" }, body: '{"a":"ü"}' };
   try {
     return await send(request, {
       ...{ allowed: [host], timeout, ca },
-      resolve: () => Promise.resolve([resolved++ === 0 ? "127.0.0.1" : "127.0.0.9"]),
+      resolve: () => Promise.resolve(resolved++ === 0 ? addresses : ["127.0.0.9"]),
     });
   } finally {
     assert.is(resolved, 1, "a name is resolved once, so that it cannot change after it was checked");
@@ -77,6 +80,14 @@ test("keeps the first kB of a response without end, follows no redirect, and giv
     response.on("close", () => clearInterval(timer));
   };
   assert.is(await rejection(sendTo(slow, { timeout: 50 })), "No response in 0.05 s");
+});
+
+test("tries the next address of a name if one cannot be reached", async () => {
+  const answer: RequestListener = (_, response) => response.end("here");
+  for (const addresses of [["127.0.0.2", "127.0.0.3", "127.0.0.1"], ["::1", "127.0.0.1"]]) {
+    assert.is((await sendTo(answer, { addresses })).text, "here");
+  }
+  assert.is.not(await rejection(sendTo(answer, { addresses: ["127.0.0.2", "127.0.0.3"] })), "sent");
 });
 
 const forbidden = [
