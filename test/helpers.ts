@@ -40,7 +40,7 @@ const patientManagement = managementWith({ adminToken }, () => createSlots(16, p
 });
 
 /** All faces; management is for `adminToken`. */
-export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 500 }), mcp()];
+export const withManagement = [patientManagement, openapi(), wholePages(), feedback({ ratePerMinute: 1_500 }), mcp()];
 
 export const promptFile = {
   title: "Greeting",

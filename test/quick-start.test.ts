@@ -38,7 +38,7 @@ const known = new Map<string, string>();
 
 /** Replaces what stands for something else in a text of the documents. */
 const fillIn = (text: string): string =>
-  text.replace(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro)_…/g, (name) => known.get(name) ?? name)
+  text.replace(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh)_…/g, (name) => known.get(name) ?? name)
     .replace(/http:\/\/127\.0\.0\.1:8787|https:\/\/prompts\.example\.com/g, service.seen)
     .replaceAll("$ADMIN_TOKEN", adminToken)
     .replace(/^[\w-]+\.(json|ndjson|csv|db)$/, `${folder.path}/$&`);
@@ -50,7 +50,7 @@ const read = (path: string) => terminal.read(resolve(folder.path, path));
 async function runCommand(words: string[], settings: Record<string, string> = env): Promise<string> {
   const { code, out, said } = await runIn(words.map(fillIn), settings, "", { read });
   assert.is(code, 0, `${words.join(" ")}: ${said}`);
-  for (const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro)_\w{20,}/g)) {
+  for (const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh)_\w{20,}/g)) {
     known.set(`${kind}_…`, id);
   }
   return out;
