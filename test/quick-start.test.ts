@@ -167,6 +167,7 @@ test("the commands of src/cli/README.md work one after the other", async () => {
 test("the commands of src/deploy/README.md work, and a backup is restored", async () => {
   const sections = documentAt("src/deploy/README.md").text.split(/^(?=## )/m);
   const backedUpKey = known.get("key_…")!;
+  await writeFile(`${folder.path}/github-token.txt`, "secret\n");
   // Moving to a server has a test of its own, conformance/moving.test.ts.
   for (const section of sections.filter((text) => !/^## (Restore|Move|Delete|When a text) /.test(text))) {
     await runCommand(["key", "create", "--workspace", "ws_…"]);

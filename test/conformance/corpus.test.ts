@@ -143,7 +143,7 @@ test("management answers as described, and returns what was created", async () =
   const contract = readContract(document, `${service.url}/openapi.json`);
   const made: { location: string; sent: Map<string, string[]> }[] = [];
   const renamed = new Set<string>();
-  await sendAll(sample(management(managed), 0.15), (answer, { operation, target, body }) => {
+  await sendAll(sample(management(managed), 0.3), (answer, { operation, target, body }) => {
     const { status, text, headers } = answer;
     const described = contract.operations.find(({ operationId }) => operationId === operation.id)!;
     const isJson = headers.get("content-type") === "application/json";

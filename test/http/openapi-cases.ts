@@ -147,8 +147,8 @@ const feedbackBody = (count: number) =>
   });
 /** Asks when the workspace has given as much feedback as it may in a minute. */
 const tooMuch = (ask: Ask) => async (world: Opened) => {
-  for (let nth = 0; nth < 3; nth++) {
-    await world.send("/v1/feedback", { method: "POST", body: feedbackBody(500) });
+  for (let nth = 0; nth < 30; nth++) {
+    await world.send("/v1/feedback", { method: "POST", body: feedbackBody(50) });
   }
   return await ask(world);
 };
