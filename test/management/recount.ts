@@ -137,8 +137,8 @@ function costOf(record: Sent, start: number): bigint | undefined {
     ? prices[2]
     : model.startsWith("claude-") && at >= start + 7 * minute
     ? prices[3]
-    : model === "shared" && provider === "azure"
-    ? prices[4]
+    : model === "shared" && provider !== ""
+    ? prices[provider === "azure" ? 4 : 5]
     : undefined;
   if (price === undefined) return undefined;
   const perToken = (text: string) => toUnits(text) / 1_000_000n;
