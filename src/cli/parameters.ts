@@ -3,6 +3,7 @@
 import { anyName } from "../ledger/feedback-scan.ts";
 import { hasType, isOptional, schemaOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
+import { formatValue } from "./format.ts";
 
 /** A parameter: an option (`--limit N`), an option without a value (`--all`), or an argument (`FILE`). */
 export type Parameter = {
@@ -176,7 +177,7 @@ function explain({ name, member, struct, isRepeatable, ...parameter }: Parameter
   const text = own[name] ?? (described === undefined ? usual[name] ?? "" : toCommandWords(described, all));
   const isSaid = own[name] !== undefined || text.includes("Default") || typeof standard === "boolean";
   const fallback = standard !== undefined && !isSaid
-    ? `. Default: ${standard}`
+    ? `. Default: ${formatValue(member ?? name, standard)}`
     : isWorkspace(parameter) && parameter.isOption && isNeeded({ struct })
     ? ". Default: PROMPTLEDGER_WORKSPACE, or else the only one"
     : "";

@@ -6,7 +6,7 @@ import { createWebhook, listWebhooks } from "../management/webhooks.ts";
 import type { NewWebhook, Webhook } from "../management/webhooks.ts";
 import { show } from "./command.ts";
 import type { CommandContext } from "./command.ts";
-import { formatTime } from "./format.ts";
+import { formatElapsed, formatTime } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
 const explanations = { credential: "A file with the token that github asks for. - is standard input" };
@@ -19,7 +19,8 @@ const toRow = ({ address, events, format, lastSuccessAt, workspaceId, id, disabl
 
 const toDeliveryRow = (delivery: Delivery) => {
   const { number, createdAt, type, outcome, attempts, status, error, durationMs, dueAt } = delivery;
-  return { number, createdAt, type, outcome: outcome ?? "due", attempts, status, error, durationMs, dueAt };
+  const duration = durationMs === null ? null : formatElapsed(durationMs);
+  return { number, createdAt, type, outcome: outcome ?? "due", attempts, status, error, duration, dueAt };
 };
 
 async function readCredential({ args, terminal }: CommandContext): Promise<{ credential?: string }> {
@@ -62,5 +63,12 @@ export const webhookPresentations = [
       (args.findNumber("delivery") === undefined) === (args.findNumber("since") === undefined)
         ? "Give either --delivery or --since"
         : undefined,
+    show: (made) =>
+      show(
+        made,
+        made.resent > 0
+          ? "The service sends again within seconds: see webhook deliveries"
+          : "Nothing to send again: see webhook deliveries",
+      ),
   }),
 ];

@@ -10,7 +10,9 @@ export function urlFault(text: string, allowed: readonly string[]): string | und
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
   const isAllowed = isNamed(url, allowed);
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return "must begin with https://";
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) {
+    return "must begin with https://, or with http:// if WEBHOOK_ALLOW names its host";
+  }
   const host = hostOf(url);
   return !isAllowed && !isAddress.test(host) && insideName.test(host) ? notPublic(host) : undefined;
 }
@@ -21,7 +23,8 @@ export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g
 export const isNamed = (url: URL, allowed: readonly string[]): boolean =>
   allowed.includes(url.host) || allowed.includes(hostOf(url));
 
-export const notPublic = (address: string): string => `leads to ${address}, which is no public address`;
+export const notPublic = (address: string): string =>
+  `leads to ${address}, which is no public address. To allow it, name the host of the URL in WEBHOOK_ALLOW`;
 
 const isAddress = /^[\d.]+$|:/;
 const insideName =

@@ -28,21 +28,21 @@ const certain = predicate<number>(
 export const guardInput = {
   guard: option(
     nullable(conditions),
-    "What stops the rollout by itself: that the candidate is beyond one of these limits. For failures and boolean " +
-      "feedback in points, for latency, p95, tokens and cost in percent of the base, for numeric feedback without %. " +
+    "Limits beyond which the service stops the rollout, as in failures=+2%,p95=+20%,thumb=-5%. Failures and boolean " +
+      "feedback are in points, latency, p95, tokens and cost in percent of the base, and numeric feedback has no %. " +
       "Null removes it. Default: the guard that it has, or none",
   ),
   certain: option(
     certain,
-    "How certain the records must make that, in percent, for all limits and all checks together",
+    "How certain it must be that a limit is passed, in percent, for all limits and all checks together",
     { default: 99 },
   ),
 };
 
 /** The same of a rollout. */
 export const guardMembers = {
-  guard: orNull(conditions, "What stops it by itself, or null without a guard"),
-  certain: orNull(certain, "How certain the records must make that, in percent"),
+  guard: orNull(conditions, "The limits beyond which the service stops it, or null without a guard"),
+  certain: orNull(certain, "How certain it must be that a limit is passed, in percent, or null without a guard"),
 };
 
 type Limit = { name: string; isFeedback: boolean; sign: 1 | -1; limit: number; isPercent: boolean; text: string };

@@ -132,6 +132,11 @@ everywhere("a token authenticates, and its role cannot change a protected deploy
   assert.is((await data(words`token show ${id}`)).role, "editor");
 });
 
+test("help shows a default as one would write it", async () => {
+  assert.match((await runIn(words`webhook rotate --help`, {})).out, "Default: 1d");
+  assert.match((await runIn(words`key rotate --help`, {})).out, "Default: 0");
+});
+
 test("help shows the role that a command requires on a service", async () => {
   const { out } = await runIn(words`verify --help`, {});
   assert.match(out, "(viewer, owner for all workspaces)");

@@ -1,6 +1,7 @@
 // Webhooks: which there may be, what they get, and when it is sent again. Time and receivers are the test's own.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { notPublic } from "../../src/common/outbound-url.ts";
 import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
 import type { Send } from "../../src/management/deliver.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
@@ -369,12 +370,13 @@ test("a credential goes to no other address than the one that it was given for",
 
 test("refuses what cannot be sent to, in a sentence", async () => {
   const world = await createWorld();
+  const onlyHttps = "The URL must begin with https://, or with http:// if WEBHOOK_ALLOW names its host";
   const faults: [body: object, status: number, error: string][] = [
-    [{ url: "file:///etc/passwd" }, 400, "The URL must begin with https://"],
-    [{ url: "http://example.com/" }, 400, "The URL must begin with https://"],
+    [{ url: "file:///etc/passwd" }, 400, onlyHttps],
+    [{ url: "http://example.com/" }, 400, onlyHttps],
     [{ url: "hooks" }, 400, "The URL must be a URL such as https://example.com/hooks"],
     [{ url: "https://ann:secret@example.com/" }, 400, "The URL must not have a user name or a password"],
-    [{ url: "https://localhost/" }, 400, "The URL leads to localhost, which is no public address"],
+    [{ url: "https://localhost/" }, 400, `The URL ${notPublic("localhost")}`],
     [{ url: `https://example.com/${"x".repeat(1981)}` }, 400, "Field url must be a URL of at most 2000 characters"],
     [{ events: "*" }, 400, "Field events must be types of events such as deployment.*,key.created"],
     [{ format: "github", url: github }, 400, "With github a credential is required"],

@@ -7,6 +7,7 @@ import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { notPublic } from "../../src/common/outbound-url.ts";
 import { addressFault, isInside, send } from "../../src/runtime/outbound.ts";
 import { pathOf } from "../runtimes.ts";
 
@@ -163,10 +164,13 @@ test("sends nothing to a name that leads inside, be it by one of its addresses",
         resolve: () => Promise.resolve(addresses),
       }),
     );
-  assert.is(await to("127.0.0.1"), "example.com leads to 127.0.0.1, which is no public address");
-  assert.is(await to("93.184.216.34", "10.0.0.7"), "example.com leads to 10.0.0.7, which is no public address");
-  assert.is(await to("::ffff:10.0.0.7"), "example.com leads to ::ffff:10.0.0.7, which is no public address");
-  assert.is(await to("fe80::1%eth0"), "example.com leads to fe80::1%eth0, which is no public address");
+  assert.is(
+    await to("127.0.0.1"),
+    "example.com leads to 127.0.0.1, which is no public address. To allow it, name the host of the URL in WEBHOOK_ALLOW",
+  );
+  assert.is(await to("93.184.216.34", "10.0.0.7"), `example.com ${notPublic("10.0.0.7")}`);
+  assert.is(await to("::ffff:10.0.0.7"), `example.com ${notPublic("::ffff:10.0.0.7")}`);
+  assert.is(await to("fe80::1%eth0"), `example.com ${notPublic("fe80::1%eth0")}`);
   assert.is(await to(), "example.com has no address");
 });
 
