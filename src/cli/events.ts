@@ -32,7 +32,7 @@ export const eventPresentations = [
   present(listEvents, {
     explanations: {
       follow:
-        "Go on with each event that comes, until the command is ended. It begins with the next one, or behind --after",
+        "Print each event as it comes, until you end the command. It begins with the next one, or after --after",
     },
     check: (args) =>
       args.has("follow") && args.findNumber("limit") !== undefined
@@ -41,7 +41,7 @@ export const eventPresentations = [
     async run(context, input): Promise<Outcome> {
       if (context.args.has("follow")) return await follow(context, input);
       const { items, next } = await context.call(listEvents, input);
-      return { data: items, rows: items.map(toRow), note: `More: --after ${next}` };
+      return { data: items, rows: items.map(toRow), note: `To go on from here: --after ${next}` };
     },
   }),
 ];

@@ -73,7 +73,7 @@ export const listEvents = operation({
     workspaceId: option(v.workspaceId, "Only events of this workspace"),
     after: option(
       after,
-      "Only events behind this position: the next of an earlier response, or latest for those that are to come. Default: all",
+      "Only events after this position: the next of an earlier response, or latest for those that are to come. Default: all",
     ),
     types: option(typesWanted, "Only these types, as in deployment.*,key.created"),
     limit: v.page.limit,
@@ -211,7 +211,7 @@ async function toEvent(row: Row, names: ReadonlyMap<string, string>): Promise<Ev
     type: typeOf(action),
     createdAt,
     workspaceId: workspaceId as WorkspaceId | null,
-    subject: { noun, id: targetId, name: names.get(targetId ?? "") ?? nameIn(after) ?? nameIn(before) ?? null },
+    subject: { noun, id: targetId, name: (names.get(targetId ?? "") ?? nameIn(after) ?? nameIn(before)) || null },
     from: versionIn(before),
     to: versionIn(after),
     before: entry.before === null ? null : withoutHashes(before),

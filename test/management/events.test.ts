@@ -51,6 +51,13 @@ test("each change is an event, in order, with what it is about", async () => {
   });
 });
 
+test("what has no name is shown by its id", async () => {
+  const world = await createWorld();
+  const { id } = taken<{ id: string }>(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, {}), 201);
+  const created = (await read(world)).items.at(-1)!;
+  assert.equal([created.type, created.subject], ["key.created", { noun: "key", id, name: null }]);
+});
+
 test("a reader goes on where it ended, and misses nothing that it did not ask for", async () => {
   const world = await createChanged();
   const all = await read(world);
