@@ -18,12 +18,10 @@ export function describeRatio(ratio: Ratio): string {
   const sessions = base + candidate;
   if (sessions === 0) return "No session has begun yet";
   const counts = `${wholes(candidate)} of ${wholes(sessions)} sessions began with the candidate`;
-  const promised = `its share promises about ${wholes(expected)}`;
+  const usual = `about ${wholes(expected)} ${Math.round(expected) === 1 ? "is" : "are"} expected at its share`;
   return isDivided(ratio)
-    ? `${counts}; ${promised}`
-    : `${counts}, but ${promised} (p ${
-      p < 1e-6 ? "< 0.000001" : `= ${short(p)}`
-    }). The callers are not divided as the ` +
+    ? `${counts}; ${usual}`
+    : `${counts}, but ${usual} (p ${p < 1e-6 ? "< 0.000001" : `= ${short(p)}`}). The callers are not divided as the ` +
       "share says, so the differences may have other causes. See whether one version loses records, or whether a few keys " +
       "have most of the calls";
 }
@@ -47,12 +45,12 @@ export function describeDifference(found: ArmDifference): string {
   const { unit, difference, sequence, needed } = found;
   if (difference === null) return "Too few records to compare";
   if (sequence === null) {
-    return `${amountText(difference, unit)} so far; too few records to say how far chance moved it`;
+    return `${amountText(difference, unit)} so far. There are too few records to tell it from chance`;
   }
   const range = `${amountText(sequence.low, unit)} to ${amountText(sequence.high, unit)}`;
   const more = needed === null || needed === 0
     ? ""
-    : `. About ${wholes(needed)} records more are needed to see the difference asked for`;
+    : `. About ${wholes(needed)} more records are needed to see the given difference`;
   return isShown(found)
     ? `${amountText(difference, unit)}, which is more than chance: ${range} at 95 %, however often someone looks`
     : `No difference that these records can show: ${range} at 95 %${more}`;

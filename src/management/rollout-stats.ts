@@ -66,7 +66,7 @@ export const RolloutStats = shape("RolloutStats", {
     exactly({
       base: described(v.count, "Sessions that began with the base"),
       candidate: described(v.count, "Sessions that began with the candidate"),
-      expected: described(v.numeric, "How many of them the share promises to the candidate"),
+      expected: described(v.numeric, "How many of them are expected to begin with the candidate at its share"),
       p: described(
         v.numeric,
         "How unlikely the numbers are if the share holds. It stays valid however often someone looks",
@@ -168,7 +168,7 @@ export async function measureRollout(
   return { steps, differences: compareArms(steps, { hasFailures, level, wanted }) };
 }
 
-/** In which arm sessions began, and how many the share promises. */
+/** In which arm sessions began, and how many are expected. */
 function ratioOf(steps: CountedStep[]): Omit<RolloutStats["sampleRatio"], "sentence"> {
   const counted = steps.map(({ sessions, share }) => ({ ...sessions, share }));
   const sum = (of: (step: typeof counted[number]) => number) => counted.reduce((all, step) => all + of(step), 0);

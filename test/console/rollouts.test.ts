@@ -86,7 +86,7 @@ test("the numbers of both versions are those of the service, with both ranges an
   const [failures] = stats.differences, [row] = rows;
   assert.equal([failures!.measure, row!.slice(0, 3)], ["failures", [["0.05"], ["0.5"], [`${failures!.difference}`]]]);
   assert.match(page, `${failures!.sentence}.`);
-  assert.match(page, "60 of 120 sessions began with the candidate; its share promises about 60.");
+  assert.match(page, "60 of 120 sessions began with the candidate; about 60 are expected at its share.");
   assert.equal(tableIn(page, "Shares over time"), [[[], ["60"], ["60"]]]);
   for (const version of [1, 2]) {
     assert.match(page, `records?rollout=${id}&amp;version=${version}"><data value="60">60</data> records</a>`);

@@ -131,7 +131,10 @@ test("a clear difference is said with its sequence, and no winner is named", asy
   assert.equal([latency.difference, latency.unit, cost.difference], [0, "ratio", 0]);
   assert.match(latency.sentence, /^No difference that these records can show: −[\d.]+ % to [\d.]+ % at 95 %$/);
   assert.is(stats.sentence, "The candidate differs from the base in failures 15 points");
-  assert.is(stats.sampleRatio.sentence, "400 of 800 sessions began with the candidate; its share promises about 400");
+  assert.is(
+    stats.sampleRatio.sentence,
+    "400 of 800 sessions began with the candidate; about 400 are expected at its share",
+  );
   const { needed } = find(await statsOf(world, rollout, "?difference=0.5"), "failures");
   assert.ok(needed! > 20_000, `${needed}`);
 });
@@ -147,7 +150,7 @@ test("callers that are not divided as the share says are found, and the sentence
   assert.ok(sampleRatio.p < 0.001);
   assert.match(
     sampleRatio.sentence,
-    /^100 of 300 sessions began with the candidate, but its share promises about 150 \(p = [\d.e−]+\)/,
+    /^100 of 300 sessions began with the candidate, but about 150 are expected at its share \(p = [\d.e−]+\)/,
   );
   assert.is(
     sentence,
