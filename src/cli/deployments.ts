@@ -105,9 +105,9 @@ async function roll(
 
 function checkRollout(args: Arguments): string | undefined {
   const isSet = ["percent", "guard", "no-guard", "certain"].some((name) => args.has(name));
-  if ([isSet, args.has("stop"), args.has("list")].filter(Boolean).length !== 1) {
-    return "One of --percent, --guard, --no-guard, --certain, --stop and --list must be given";
-  }
+  const given = [isSet, args.has("stop"), args.has("list")].filter(Boolean).length;
+  if (given === 0) return "One of --percent, --guard, --no-guard, --certain, --stop and --list must be given";
+  if (given > 1) return "A change of the rollout, --stop and --list exclude each other";
   if (args.has("guard") && args.has("no-guard")) return "--guard and --no-guard exclude each other";
   return args.has("version") && !args.has("percent") ? "--version needs --percent" : undefined;
 }

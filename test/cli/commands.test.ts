@@ -102,6 +102,8 @@ everywhere("rolls a version out to some, and says what each step does", async ({
   ) {
     assert.is((await cli(words`deploy rollout ${deployId} ${options}`)).code, 2, String(options));
   }
+  const both = await cli(words`deploy rollout ${deployId} --stop --percent 5`);
+  assert.match(both.said, "A change of the rollout, --stop and --list exclude each other");
 });
 
 everywhere("a token authenticates, and its role cannot change a protected deployment", async ({ cli, data, setUp }) => {
