@@ -31,8 +31,7 @@ function lineOf(event: Event): string {
 export const eventPresentations = [
   present(listEvents, {
     explanations: {
-      follow:
-        "Print each event as it comes, until you end the command. It begins with the next one, or after --after",
+      follow: "Print each event as it comes, until you end the command. It begins with the next one, or after --after",
     },
     check: (args) =>
       args.has("follow") && args.findNumber("limit") !== undefined

@@ -26,7 +26,7 @@ import { comparedFeedback } from "../parts/compared-feedback.tsx";
 import { momentText } from "./inputs.tsx";
 import { readDifference } from "../parts/diff.tsx";
 
-/** What a deployment can be told to do: the operation, its title, what it has for applications, and the words of its button. */
+/** A change of a deployment: the operation, its title, its effect on applications, and the text of its button. */
 const change = <T,>(operation: T, title: string, effect: string, isDangerous = false, submit = title) => ({
   ...{ operation, title, effect, isDangerous, submit },
 });

@@ -11,7 +11,7 @@ import { link } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
 import { Chip } from "./chips.tsx";
 import { Section, Table } from "./elements.tsx";
-import { betterText, feedbackOn, figureOf, findRules, mostRated, namesIn } from "./feedback-figures.tsx";
+import { betterText, feedbackOn, figureOf, findRules, mostRatedHint, namesIn } from "./feedback-figures.tsx";
 import { differenceOf, points, sideLabels, signed } from "./stats.tsx";
 
 const mostCompared = 10;
@@ -63,7 +63,7 @@ export async function comparedFeedback(
         ]}
         isCompared
       />
-      {names.length > mostCompared && mostRated(mostCompared, names.length)}
+      {names.length > mostCompared && mostRatedHint(mostCompared, names.length)}
     </Section>
   );
 }

@@ -138,13 +138,13 @@ export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: Fee
           },
         ]}
       />
-      {names.length > most && mostRated(most, names.length)}
+      {names.length > most && mostRatedHint(most, names.length)}
     </>
   );
 }
 
 /** Says that a list has some of the names alone. */
-export const mostRated = (most: number, all: number): Html => (
+export const mostRatedHint = (most: number, all: number): Html => (
   <p class="hint">The {most} names with the most rated records are shown, of {number(all)}.</p>
 );
 
