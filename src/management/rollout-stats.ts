@@ -148,7 +148,8 @@ async function readSteps({ database }: Store, { id, deployId, startedAt, percent
       order by position`,
     args: { deployId, id },
   });
-  const steps = rows.map((row) => ({ at: integer(row, "created_at"), share: integer(row, "percent") / 100 }));
+  const steps = rows.map((row) => ({ at: integer(row, "created_at"), share: integer(row, "percent") / 100 }))
+    .filter(({ share }, nth, all) => share !== all[nth - 1]?.share); // the others changed the guard alone
   return steps.length === 0 ? [{ at: startedAt, share: percent / 100 }] : steps;
 }
 

@@ -158,6 +158,18 @@ test("callers that are not divided as the share says are found, and the sentence
   );
 });
 
+test("a change of the guard alone is no step, so the 95th percentile keeps its records", async () => {
+  const world = await createCandidate();
+  const rollout = await roll(world, { version: 2, percent: 50 });
+  world.now += 1000;
+  await roll(world, { guard: "p95=+20%" });
+  world.now += 1000;
+  await roll(world, { percent: 60, guard: null });
+  world.now += 1000;
+  await roll(world, { guard: "p95=+30%" });
+  assert.equal((await statsOf(world, rollout)).steps.map(({ percent }) => percent), [50, 60]);
+});
+
 test("without records there is nothing to say, and a rollout of another deployment is not found", async () => {
   const world = await createCandidate();
   const rollout = await roll(world, { version: 2, percent: 0.1 });
