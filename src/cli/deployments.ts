@@ -108,7 +108,8 @@ function checkRollout(args: Arguments): string | undefined {
   const given = [isSet, args.has("stop"), args.has("list")].filter(Boolean).length;
   if (given === 0) return "One of --percent, --guard, --no-guard, --certain, --stop and --list must be given";
   if (given > 1) return "A change of the rollout, --stop and --list exclude each other";
-  if (args.has("guard") && args.has("no-guard")) return "--guard and --no-guard exclude each other";
+  const other = ["guard", "certain"].find((name) => args.has(name));
+  if (other !== undefined && args.has("no-guard")) return `--${other} and --no-guard exclude each other`;
   return args.has("version") && !args.has("percent") ? "--version needs --percent" : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Statement } from "../database/database.ts";
 import { tallyOf } from "../ledger/arms.ts";
 import { stopRolloutOf } from "./deployment-writes.ts";
 import { requireDeployment } from "./deployments.ts";
-import { findCrossed, levelOf } from "./guards.ts";
+import { findCrossed, guardMembers, levelOf } from "./guards.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { scopeOfDeployment } from "./record-filter.ts";
@@ -26,20 +26,20 @@ const claim = (id: string, now: number): Statement => ({
   args: { id, now },
 });
 
-/** Ends a rollout for its guard, unless it has ended. The numbers are in the note. */
+/** Ends a rollout for its guard, unless it has ended or has another guard by now. The numbers are in the note. */
 const stopByGuard = operation({
   id: "stopByGuard",
   summary: "Stop a rollout for its guard",
   method: "POST",
   path: "/deployments/{id}/rollout/guard",
   role: "editor",
-  input: { id: v.deploymentReference, rollout: v.rolloutId, note: v.note },
+  input: { id: v.deploymentReference, rollout: v.rolloutId, ...guardMembers, note: v.note },
   output: exactly({ changed: v.boolean }),
   refusals: [],
-  async run(management, { id, rollout }) {
+  async run(management, { id, rollout, guard, certain }) {
     const before = await requireDeployment(management, id);
     const active = before.rollout;
-    if (active?.id !== rollout) return { changed: false };
+    if (active?.id !== rollout || active.guard !== guard || active.certain !== certain) return { changed: false };
     await stopRolloutOf(management, { ...before, rollout: active }, "guard");
     return { changed: true };
   },
@@ -84,5 +84,5 @@ async function checkOne(store: Store, rollout: Rollout): Promise<boolean> {
     `The guard stopped version ${version} at ${percent} %: ${crossed}. At ${certain} % certainty, of ${base} ` +
     `records of the base and ${candidate} of the candidate`;
   const session: Session = { ...store, caller: { source: "embedded", actor: "guard", role: "owner" } };
-  return (await perform(stopByGuard, session, { value: { id: deployId, rollout: id, note } })).changed;
+  return (await perform(stopByGuard, session, { value: { id: deployId, rollout: id, guard, certain, note } })).changed;
 }

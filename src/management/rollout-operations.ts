@@ -1,6 +1,6 @@
 // Operations on rollouts. A promotion, a rollback, and what makes a deployment refuse requests end it:
 // see deployment-writes.ts.
-import { archived, conflict } from "../common/errors.ts";
+import { archived, conflict, invalid } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -47,6 +47,9 @@ export const setRollout = operation({
     if (!before.isActive) throw conflict(`Deployment ${reference} is inactive. Activate it before you start a rollout`);
     if (typeof given === "string") requireUnits(given, await readFeedbackNames(management, before.workspaceId));
     const guard = given === undefined ? rollout?.guard ?? null : given;
+    if (guard === null && atLeast !== undefined) {
+      throw invalid("Field certain must come with a guard: this rollout has none");
+    }
     const certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
     if (rollout !== null) {
       return await changeRollout(management, before, {

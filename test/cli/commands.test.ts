@@ -98,6 +98,7 @@ everywhere("rolls a version out to some, and says what each step does", async ({
     const options of [
       ...[words``, words`--stop --percent 5`, words`--version 2`, words`--percent 0`, words`--percent x`],
       ...[words`--guard x`, words`--guard failures=+2% --no-guard`, words`--no-guard --stop`, words`--certain 5`],
+      words`--no-guard --certain 95`,
     ]
   ) {
     assert.is((await cli(words`deploy rollout ${deployId} ${options}`)).code, 2, String(options));

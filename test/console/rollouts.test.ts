@@ -51,7 +51,10 @@ test("a rollout is started, raised and stopped from the deployment, and stands w
   const { rollout: guarded } = await state();
   assert.equal([guarded!.percent, guarded!.guard, guarded!.certain], [50.5, "p95=+20%", 95]);
   assert.match(await visitor.see(path), "rollout changed v2 to 50.5 %, guarded by p95=+20% at 95 %");
-  assert.is((await visitor.send(`${path}/rollout`, share("50.5", { do: "change", guard: "" }))).status, 303);
+  assert.is(
+    (await visitor.send(`${path}/rollout`, share("50.5", { do: "change", guard: "", certain: "95" }))).status,
+    303,
+  );
   assert.is((await state()).rollout!.guard, null);
   assert.is((await visitor.send(`${path}/rollout`, { do: "stop", note: "Enough" })).status, 303);
   assert.is((await state()).rollout, null);
@@ -116,6 +119,7 @@ test("what is not valid is refused in a sentence, and stays in the form", async 
       [share("10 %"), "Percent must be a number."],
       [share("10", { version: "1" }), "Version 1 is live in greeting@production. A rollout needs another version."],
       [share("10", { guard: "<x>" }), "Guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%."],
+      [share("10", { certain: "95" }), "Certain must come with a guard: this rollout has none."],
       [share("10", { do: "begin" }), "Field do must be one of start, change, complete, stop."],
     ] as const
   ) {

@@ -174,7 +174,37 @@ test("limits that cannot be are refused with a sentence", async () => {
     400,
     "Field certain must be a number from 50 to 99.99",
   );
+  const needsGuard = "Field certain must come with a guard: this rollout has none";
+  refused(await send(world, { version: 2, percent: 5, certain: 95 }), 400, needsGuard);
   assert.equal(await listed(world), []);
+  await roll(world, { percent: 5, guard: "p95=+1%" });
+  refused(await send(world, { guard: null, certain: 95 }), 400, needsGuard);
+  await send(world, { guard: null });
+  refused(await send(world, { certain: 95 }), 400, needsGuard);
+});
+
+test("a guard that changes while it is checked stops nothing", async () => {
+  for (const change of [{ guard: null }, { guard: "failures=+90%" }, { certain: 99.99 }]) {
+    const world = await createCandidate();
+    const { id } = await roll(world, { guard: "failures=+2%" });
+    await submit(world, id, [[200, 10, 800], [200, 100, 800]]);
+    const { admin } = world;
+    let isChanged = false;
+    const database: typeof admin.database = {
+      ...admin.database,
+      async read(statement) {
+        const rows = await admin.database.read(statement);
+        if (!isChanged && statement.sql.includes("as offsets")) {
+          isChanged = true;
+          assert.ok(taken<{ changed: boolean }>(await send(world, change)).changed);
+        }
+        return rows;
+      },
+    };
+    assert.equal(await checkGuards({ ...admin, database }), { checked: 1, stopped: 0 });
+    assert.ok(isChanged);
+    assert.is((await listed(world) as Rollout[])[0]!.outcome, null);
+  }
 });
 
 test.run();

@@ -66,7 +66,8 @@ export const rolloutPage: Page = {
       throw invalid("Field do must be one of start, change, complete, stop");
     }
     // The form shows the guard that there is: an empty field removes it.
-    const certain = numberOf(visit, "certain"), guard = formValue(visit, "guard") ?? null;
+    const guard = formValue(visit, "guard") ?? null;
+    const certain = guard === null && action === "change" ? undefined : numberOf(visit, "certain");
     const { changed } = await withLabels(
       (member) => labels[member],
       // What is missing is refused by its name.
