@@ -44,6 +44,8 @@ export type Counter = {
    * the time of the first of these records, all of which must be on one side of `splitAt`.
    */
   add(deployment: number, version: Group, oldest: number): void;
+  /** How many parts there are, of all groups. */
+  countParts(): number;
   /** Throws if there are too many parts. */
   checkSize(): void;
   /** Returns what was counted. Nothing can be counted afterwards. */
@@ -95,6 +97,7 @@ export function createCounter({ by, interval, splitAt }: Division): Counter {
         addHistogram(part.tally.latencies, added.latencies);
       }
     },
+    countParts: () => parts,
     checkSize() {
       if (interval !== undefined && (parts > maxParts || entries > maxEntries)) {
         throw invalid(`The series have more than ${maxParts} points: choose a longer interval or a shorter time`);

@@ -19,16 +19,19 @@ import { bytesOf, packedPart, packedTally } from "./tally.ts";
 /** What was counted of a deployment in a part of the log, and the times of its oldest and newest record, in Unix ms. */
 type CountedPart = { changes: number; oldest: number; newest: number; versions: Group[] };
 
-/** `length` is that of a part, in positions. */
-export type KeptTallies = { length: number; parts: Cache<CountedPart> };
+/** `length` is that of a part, in positions. Of one with more tallies than `maxTallies`, none is kept. */
+export type KeptTallies = { length: number; maxTallies: number; parts: Cache<CountedPart> };
 
 const usualLength = 16384; // positions. To read them takes some 30 ms
+const usualMaxTallies = 1024; // some 1 MB. Counting fewer than 16 records for each anew takes little longer
 const maxBytes = 32 * 1024 * 1024; // some 2 million records. Of more, what is read first is read anew
 const maxDeployments = 256; // that are counted by themselves
 const partsAtOnce = 8; // that are counted in one pass
 
 /** `length` is a multiple of 256. */
-export const createKeptTallies = (length = usualLength): KeptTallies => ({ length, parts: createCache(maxBytes) });
+export const createKeptTallies = (length = usualLength, maxTallies = usualMaxTallies): KeptTallies => ({
+  ...{ length, maxTallies, parts: createCache(maxBytes) },
+});
 
 /** Whether tallies of such records are kept. Only versions and times may be chosen. */
 export function isKept({ filter, reads }: ScanOptions): boolean {
@@ -39,7 +42,7 @@ export function isKept({ filter, reads }: ScanOptions): boolean {
 
 /**
  * Counts the records of a range as a scan of it does. What follows the last whole part of the log is scanned, and so are parts
- * that a limit of time divides.
+ * that a limit of time divides, and those with too many tallies.
  */
 export async function countKept(
   database: Database,
@@ -67,8 +70,8 @@ export async function countKept(
     const counted = found === undefined ? await parts.count({ first: part, end: next }, reportCounted) : [found];
     for (; part < next; part++) {
       const ofDeployments = counted.shift()!;
-      if (ofDeployments.some((each) => isDivided(each, filter, division))) {
-        await scan(part * length, (part + 1) * length);
+      if (ofDeployments === "crowded" || ofDeployments.some((each) => isDivided(each, filter, division))) {
+        await scan(part * length, (part + 1) * length, counter.checkSize);
       } else addPart(counter, ofDeployments, filter);
     }
     reportCounted(1);
@@ -80,7 +83,7 @@ export async function countKept(
 /** Opens some parts of the log. Each is counted by version and interval for each deployment, in their order. */
 async function openParts(
   database: Database,
-  { length, parts }: KeptTallies,
+  { length, maxTallies, parts }: KeptTallies,
   matching: ScanOptions,
   interval: Interval,
   range: LogRange,
@@ -88,23 +91,37 @@ async function openParts(
   const { filter: { deployIds }, costing, failures = [], reads } = matching;
   const view = await sha256(JSON.stringify([costing.prices, [...failures], [...reads?.feedback ?? []], interval]));
   const keysOf = (part: number) => deployIds.map((deployId) => `${view} ${deployId} ${part}`);
+  // That these deployments together have too many tallies. Each may have few.
+  const all = await sha256(deployIds.join()), crowdedKeyOf = (part: number) => `${view} ${all} ${part}`;
   // They are read before the records, so that a part that changes meanwhile is counted again the next time.
   const changes = await readChanges(database, range, length);
   return {
     /** What was counted of a part, if it still holds. */
-    find(part: number): CountedPart[] | undefined {
+    find(part: number): CountedPart[] | "crowded" | undefined {
+      const isSame = (each: CountedPart | undefined) => each?.changes === (changes.get(part) ?? 0);
+      if (isSame(parts.get(crowdedKeyOf(part)))) return "crowded";
       const found = keysOf(part).map((key) => parts.get(key));
-      return found.every((each) => each?.changes === (changes.get(part) ?? 0)) ? found as CountedPart[] : undefined;
+      return found.every(isSame) ? found as CountedPart[] : undefined;
     },
     /** Counts parts, and keeps what was counted. */
-    async count({ first, end }: LogRange, report: (share: number) => void): Promise<CountedPart[][]> {
-      const counters = Array.from({ length: end - first }, () => deployIds.map(() => createPartCounter(interval)));
-      const visit = (record: MeasuredRecord) =>
-        counters[Math.floor(record.position / length) - first]![record.deployment]!.visit(record);
-      const all = { ...matching, filter: { deployIds } };
-      await scanAll(database, all, { first: first * length, end: end * length }, visit, report);
+    async count({ first, end }: LogRange, report: (share: number) => void): Promise<(CountedPart[] | "crowded")[]> {
+      const tallies = Array.from({ length: end - first }, () => 0);
+      const counters = tallies.map(() => deployIds.map(() => createPartCounter(interval)));
+      const visit = (record: MeasuredRecord) => {
+        const nth = Math.floor(record.position / length) - first;
+        if (tallies[nth]! > maxTallies) return;
+        tallies[nth]! += counters[nth]![record.deployment]!.visit(record);
+        if (tallies[nth]! > maxTallies) counters[nth] = [];
+      };
+      const unlimited = { ...matching, filter: { deployIds } };
+      await scanAll(database, unlimited, { first: first * length, end: end * length }, visit, report);
       return counters.map((ofDeployments, nth) => {
         const part = first + nth, keys = keysOf(part);
+        if (tallies[nth]! > maxTallies) {
+          const none = { oldest: Infinity, newest: -Infinity, versions: [] };
+          parts.set(crowdedKeyOf(part), { changes: changes.get(part) ?? 0, ...none }, partBytes);
+          return "crowded";
+        }
         return ofDeployments.map((counter, deployment) => {
           const counted = counter.finish(changes.get(part) ?? 0);
           const isKnown = ({ group }: Group) => costing.modelOf(deployment, group) !== unknownModel;
@@ -131,10 +148,13 @@ function createPartCounter(interval: Interval) {
   const counter = createCounter({ by: "version", interval });
   let oldest = Infinity, newest = -Infinity;
   return {
-    visit(record: MeasuredRecord): void {
+    /** Returns how many tallies it adds: 0 or 1. */
+    visit(record: MeasuredRecord): number {
+      const before = counter.countParts();
       oldest = Math.min(oldest, record.createdAt);
       newest = Math.max(newest, record.createdAt);
       counter.visit(record);
+      return counter.countParts() - before;
     },
     finish: (changes: number): CountedPart => ({
       ...{ changes, oldest, newest },

@@ -197,6 +197,32 @@ test("only what has changed is read again, and the end of the log", async () => 
   await world.close();
 });
 
+test("what would take more memory than it saves is read anew, once it is known", async () => {
+  const history = await createHistory();
+  const { world } = history, { admin, workspaceId, deployId } = world;
+  for (let nth = 0; nth < 6; nth++) {
+    await submitMany(history, 256);
+    world.now += 2 * day;
+  }
+  const { database, countSlices } = countingSlices(world.database);
+  const session = { ...admin, database, kept: createKeptTallies(2 * partLength, 3) };
+  const ask = async (input: { interval?: "day" } = {}) => {
+    const stats = await call(readWorkspaceStats, session, { workspaceId, ...input });
+    const slices = countSlices();
+    assert.equal(rounded(stats), rounded(await call(readWorkspaceStats, admin, { workspaceId, ...input })));
+    return slices;
+  };
+  // Each part has two or three days of two deployments. A pass over all of them finds that out, then each is scanned.
+  assert.equal([await ask(), await ask(), await ask({ interval: "day" })], [5, 4, 4]);
+  // Each deployment is kept for itself.
+  const askOne = async () => {
+    await call(readStats, session, { deployId });
+    return countSlices();
+  };
+  assert.equal([await askOne(), await askOne()], [2, 1]);
+  await world.close();
+});
+
 test("a version that is published while statistics are made gets its costs the next time", async () => {
   const history = await createHistory();
   const { world } = history, { admin, deployId } = world;
