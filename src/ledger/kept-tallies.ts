@@ -17,21 +17,24 @@ import type { MeasuredRecord } from "./slices.ts";
 import { bytesOf, packedPart, packedTally } from "./tally.ts";
 
 /** What was counted of a deployment in a part of the log, and the times of its oldest and newest record, in Unix ms. */
-type CountedPart = { changes: number; oldest: number; newest: number; versions: Group[] };
+type CountedPart = { changes: number; oldest: number; newest: number; versions: Group[]; bytes: number };
 
-/** `length` is that of a part, in positions. Of one with more tallies than `maxTallies`, none is kept. */
-export type KeptTallies = { length: number; maxTallies: number; parts: Cache<CountedPart> };
+/** `length` is that of a part, in positions, a multiple of 256. Of one with more tallies than `maxTallies`, none is kept. */
+type Limits = { length: number; maxTallies: number; maxBytes: number };
+export type KeptTallies = Limits & { parts: Cache<CountedPart> };
 
-const usualLength = 16384; // positions. To read them takes some 30 ms
-const usualMaxTallies = 1024; // some 1 MB. Counting fewer than 16 records for each anew takes little longer
-const maxBytes = 32 * 1024 * 1024; // some 2 million records. Of more, what is read first is read anew
+const usualLimits: Limits = {
+  length: 16384, // To read them takes some 30 ms
+  maxTallies: 1024, // some 1 MB. Counting fewer than 16 records for each anew takes little longer
+  maxBytes: 32 * 1024 * 1024, // some 2 million records. Of more, what is read last is read anew
+};
 const maxDeployments = 256; // that are counted by themselves
 const partsAtOnce = 8; // that are counted in one pass
 
-/** `length` is a multiple of 256. */
-export const createKeptTallies = (length = usualLength, maxTallies = usualMaxTallies): KeptTallies => ({
-  ...{ length, maxTallies, parts: createCache(maxBytes) },
-});
+export function createKeptTallies(given: Partial<Limits> = {}): KeptTallies {
+  const limits = { ...usualLimits, ...given };
+  return { ...limits, parts: createCache(limits.maxBytes) };
+}
 
 /** Whether tallies of such records are kept. Only versions and times may be chosen. */
 export function isKept({ filter, reads }: ScanOptions): boolean {
@@ -67,6 +70,7 @@ export async function countKept(
     let next = part + 1;
     while (found === undefined && next < Math.min(end, part + partsAtOnce) && parts.find(next) === undefined) next++;
     const reportCounted = reportFrom(part * length, next * length);
+    if (found !== undefined) parts.hold(found);
     const counted = found === undefined ? await parts.count({ first: part, end: next }, reportCounted) : [found];
     for (; part < next; part++) {
       const ofDeployments = counted.shift()!;
@@ -83,7 +87,7 @@ export async function countKept(
 /** Opens some parts of the log. Each is counted by version and interval for each deployment, in their order. */
 async function openParts(
   database: Database,
-  { length, maxTallies, parts }: KeptTallies,
+  { length, maxTallies, maxBytes, parts }: KeptTallies,
   matching: ScanOptions,
   interval: Interval,
   range: LogRange,
@@ -95,6 +99,13 @@ async function openParts(
   const all = await sha256(deployIds.join()), crowdedKeyOf = (part: number) => `${view} ${all} ${part}`;
   // They are read before the records, so that a part that changes meanwhile is counted again the next time.
   const changes = await readChanges(database, range, length);
+  // Of what was found and kept. It must not evict itself: if all is read in turn, nothing would be found the next time.
+  let held = 0;
+  function keep(key: string, counted: CountedPart): void {
+    if (held + counted.bytes > maxBytes) return;
+    held += counted.bytes;
+    parts.set(key, counted, counted.bytes);
+  }
   return {
     /** What was counted of a part, if it still holds. */
     find(part: number): CountedPart[] | "crowded" | undefined {
@@ -102,6 +113,10 @@ async function openParts(
       if (isSame(parts.get(crowdedKeyOf(part)))) return "crowded";
       const found = keysOf(part).map((key) => parts.get(key));
       return found.every(isSame) ? found as CountedPart[] : undefined;
+    },
+    /** What was found is in use from now on. */
+    hold(found: CountedPart[] | "crowded"): void {
+      held += found === "crowded" ? partBytes : found.reduce((bytes, each) => bytes + each.bytes, 0);
     },
     /** Counts parts, and keeps what was counted. */
     async count({ first, end }: LogRange, report: (share: number) => void): Promise<(CountedPart[] | "crowded")[]> {
@@ -118,15 +133,15 @@ async function openParts(
       return counters.map((ofDeployments, nth) => {
         const part = first + nth, keys = keysOf(part);
         if (tallies[nth]! > maxTallies) {
-          const none = { oldest: Infinity, newest: -Infinity, versions: [] };
-          parts.set(crowdedKeyOf(part), { changes: changes.get(part) ?? 0, ...none }, partBytes);
+          const none = { oldest: Infinity, newest: -Infinity, versions: [], bytes: partBytes };
+          keep(crowdedKeyOf(part), { changes: changes.get(part) ?? 0, ...none });
           return "crowded";
         }
         return ofDeployments.map((counter, deployment) => {
           const counted = counter.finish(changes.get(part) ?? 0);
           const isKnown = ({ group }: Group) => costing.modelOf(deployment, group) !== unknownModel;
           // A version may have been published since the models were read.
-          if (counted.versions.every(isKnown)) parts.set(keys[deployment]!, counted, weightOf(counted));
+          if (counted.versions.every(isKnown)) keep(keys[deployment]!, counted);
           return counted;
         });
       });
@@ -156,15 +171,15 @@ function createPartCounter(interval: Interval) {
       counter.visit(record);
       return counter.countParts() - before;
     },
-    finish: (changes: number): CountedPart => ({
-      ...{ changes, oldest, newest },
-      versions: counter.finish().groups.map(({ group, tally, parts }) => ({
+    finish(changes: number): CountedPart {
+      const versions = counter.finish().groups.map(({ group, tally, parts }) => ({
         group,
         // Those of the parts tell its latencies.
         tally: packedTally({ ...tally, latencies: emptyHistogram() }),
         parts: parts.map(({ group, at, tally }) => ({ group, at, tally: packedPart(tally) })),
-      })),
-    }),
+      }));
+      return { changes, oldest, newest, versions, bytes: bytesOfVersions(versions) };
+    },
   };
 }
 
@@ -183,6 +198,6 @@ function addPart(counter: Counter, ofDeployments: CountedPart[], { promptVersion
 
 const partBytes = 500;
 
-const weightOf = ({ versions }: CountedPart): number =>
+const bytesOfVersions = (versions: Group[]): number =>
   versions.flatMap(({ tally, parts }) => [tally, ...parts.map(({ tally }) => tally)])
     .reduce((bytes, tally) => bytes + bytesOf(tally), partBytes);

@@ -129,7 +129,7 @@ test("over any history, statistics with kept tallies are those without", async (
   for (const taken of fc.sample(histories, isFull ? 12 : 1)) {
     const history = await createHistory();
     const { world, deployIds } = history, { admin, workspaceId } = world;
-    const keeping = { ...admin, kept: createKeptTallies(partLength) };
+    const keeping = { ...admin, kept: createKeptTallies({ length: partLength }) };
     await submitMany(history, 500);
     for (const { kind, at, piece, wait, question } of taken) {
       await steps[kind]!(history, at, piece);
@@ -177,7 +177,7 @@ test("only what has changed is read again, and the end of the log", async () => 
   const { world } = history, { admin, deployId } = world;
   for (let nth = 0; nth < 6; nth++) await submitMany(history, 500);
   const { database, countSlices } = countingSlices(world.database);
-  const session = { ...admin, database, kept: createKeptTallies(partLength) };
+  const session = { ...admin, database, kept: createKeptTallies({ length: partLength }) };
   const slices = async () => {
     const { records } = await call(readStats, session, { deployId });
     return { records, slices: countSlices() };
@@ -205,7 +205,7 @@ test("what would take more memory than it saves is read anew, once it is known",
     world.now += 2 * day;
   }
   const { database, countSlices } = countingSlices(world.database);
-  const session = { ...admin, database, kept: createKeptTallies(2 * partLength, 3) };
+  const session = { ...admin, database, kept: createKeptTallies({ length: 2 * partLength, maxTallies: 3 }) };
   const ask = async (input: { interval?: "day" } = {}) => {
     const stats = await call(readWorkspaceStats, session, { workspaceId, ...input });
     const slices = countSlices();
@@ -220,6 +220,22 @@ test("what would take more memory than it saves is read anew, once it is known",
     return countSlices();
   };
   assert.equal([await askOne(), await askOne()], [2, 1]);
+  await world.close();
+});
+
+test("of more than there is room for, as much is kept as there is room for", async () => {
+  const history = await createHistory();
+  const { world } = history, { admin, deployId } = world;
+  for (let nth = 0; nth < 10; nth++) await submitMany(history, 256);
+  const { database, countSlices } = countingSlices(world.database);
+  const limits = { length: partLength, maxBytes: 50_000 };
+  const session = { ...admin, database, kept: createKeptTallies(limits) };
+  const ask = async () => {
+    await call(readStats, session, { deployId });
+    return countSlices();
+  };
+  const [first, ...others] = [await ask(), await ask(), await ask()];
+  assert.ok(others.every((slices) => slices < first!), `${[first, ...others]}`);
   await world.close();
 });
 
@@ -240,7 +256,7 @@ test("a version that is published while statistics are made gets its costs the n
       return rows;
     },
   };
-  const session = { ...admin, database, kept: createKeptTallies(partLength) };
+  const session = { ...admin, database, kept: createKeptTallies({ length: partLength }) };
   await call(readStats, session, { deployId });
   assert.ok(isPublished);
   assert.equal(
