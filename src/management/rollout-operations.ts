@@ -48,7 +48,7 @@ export const setRollout = operation({
     if (typeof given === "string") requireUnits(given, await readFeedbackNames(management, before.workspaceId));
     const guard = given === undefined ? rollout?.guard ?? null : given;
     if (guard === null && atLeast !== undefined) {
-      throw invalid("Field certain must come with a guard: this rollout has none");
+      throw invalid("Field certain must come with a guard: there is none");
     }
     const certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
     if (rollout !== null) {

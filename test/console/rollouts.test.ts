@@ -119,7 +119,7 @@ test("what is not valid is refused in a sentence, and stays in the form", async 
       [share("10 %"), "Percent must be a number."],
       [share("10", { version: "1" }), "Version 1 is live in greeting@production. A rollout needs another version."],
       [share("10", { guard: "<x>" }), "Guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%."],
-      [share("10", { certain: "95" }), "Certain must come with a guard: this rollout has none."],
+      [share("10", { certain: "95" }), "Certain must come with a guard: there is none."],
       [share("10", { do: "begin" }), "Field do must be one of start, change, complete, stop."],
     ] as const
   ) {

@@ -174,7 +174,7 @@ test("limits that cannot be are refused with a sentence", async () => {
     400,
     "Field certain must be a number from 50 to 99.99",
   );
-  const needsGuard = "Field certain must come with a guard: this rollout has none";
+  const needsGuard = "Field certain must come with a guard: there is none";
   refused(await send(world, { version: 2, percent: 5, certain: 95 }), 400, needsGuard);
   assert.equal(await listed(world), []);
   await roll(world, { percent: 5, guard: "p95=+1%" });
