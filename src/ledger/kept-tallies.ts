@@ -4,7 +4,7 @@ import { createCache } from "../common/cache.ts";
 import type { Cache } from "../common/cache.ts";
 import { sha256 } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { integer } from "../database/row.ts";
+import { integer, text } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
 import { createCounter } from "./counting.ts";
@@ -16,8 +16,8 @@ import type { ScanOptions } from "./scan.ts";
 import type { MeasuredRecord } from "./slices.ts";
 import { bytesOf, packedPart, packedTally } from "./tally.ts";
 
-/** What was counted of a deployment in a part of the log, and the times of its oldest and newest record, in Unix ms. */
-type CountedPart = { changes: number; oldest: number; newest: number; versions: Group[]; bytes: number };
+/** What was counted of a deployment in a part of the log in some state, and the times of its oldest and newest record, in Unix ms. */
+type CountedPart = { state: string; oldest: number; newest: number; versions: Group[]; bytes: number };
 
 /** `length` is that of a part, in positions, a multiple of 256. Of one with more tallies than `maxTallies`, none is kept. */
 type Limits = { length: number; maxTallies: number; maxBytes: number };
@@ -98,7 +98,7 @@ async function openParts(
   // That these deployments together have too many tallies. Each may have few.
   const all = await sha256(deployIds.join()), crowdedKeyOf = (part: number) => `${view} ${all} ${part}`;
   // They are read before the records, so that a part that changes meanwhile is counted again the next time.
-  const changes = await readChanges(database, range, length);
+  const states = await readStates(database, range, length);
   // Of what was found and kept. It must not evict itself: if all is read in turn, nothing would be found the next time.
   let held = 0;
   function keep(key: string, counted: CountedPart): void {
@@ -109,7 +109,7 @@ async function openParts(
   return {
     /** What was counted of a part, if it still holds. */
     find(part: number): CountedPart[] | "crowded" | undefined {
-      const isSame = (each: CountedPart | undefined) => each?.changes === (changes.get(part) ?? 0);
+      const isSame = (each: CountedPart | undefined) => each?.state === states.get(part);
       if (isSame(parts.get(crowdedKeyOf(part)))) return "crowded";
       const found = keysOf(part).map((key) => parts.get(key));
       return found.every(isSame) ? found as CountedPart[] : undefined;
@@ -134,11 +134,11 @@ async function openParts(
         const part = first + nth, keys = keysOf(part);
         if (tallies[nth]! > maxTallies) {
           const none = { oldest: Infinity, newest: -Infinity, versions: [], bytes: partBytes };
-          keep(crowdedKeyOf(part), { changes: changes.get(part) ?? 0, ...none });
+          keep(crowdedKeyOf(part), { state: states.get(part)!, ...none });
           return "crowded";
         }
         return ofDeployments.map((counter, deployment) => {
-          const counted = counter.finish(changes.get(part) ?? 0);
+          const counted = counter.finish(states.get(part)!);
           const isKnown = ({ group }: Group) => costing.modelOf(deployment, group) !== unknownModel;
           // A version may have been published since the models were read.
           if (counted.versions.every(isKnown)) keep(keys[deployment]!, counted);
@@ -149,14 +149,22 @@ async function openParts(
   };
 }
 
-/** How often records of some parts, or feedback on them, were changed, by part. */
-async function readChanges(database: Database, { first, end }: LogRange, length: number): Promise<Map<number, number>> {
+/**
+ * The states of some parts: how often their records, or feedback on them, were changed, and the newest commit. In a database
+ * that was restored from a backup, another commit has the positions of one that is lost.
+ */
+async function readStates(database: Database, { first, end }: LogRange, length: number): Promise<Map<number, string>> {
   const rows = await database.read({
-    sql: `select (number << 8) / :length as part, sum(changes) as changes from changed_blocks
-      where number >= :first >> 8 and number < :end >> 8 group by 1`,
-    args: { length, first: first * length, end: end * length },
+    sql: `with recursive part(number) as (select :first union all select number + 1 from part where number + 1 < :end)
+      select number, coalesce((
+        select sum(changes) from changed_blocks b
+        where b.number >= part.number * :length >> 8 and b.number < (part.number + 1) * :length >> 8
+      ), 0) || ' ' || coalesce((
+        select id from commits where position < (part.number + 1) * :length order by position desc limit 1
+      ), '') as state from part`,
+    args: { length, first, end },
   });
-  return new Map(rows.map((row) => [integer(row, "part"), integer(row, "changes")]));
+  return new Map(rows.map((row) => [integer(row, "number"), text(row, "state")]));
 }
 
 function createPartCounter(interval: Interval) {
@@ -171,14 +179,14 @@ function createPartCounter(interval: Interval) {
       counter.visit(record);
       return counter.countParts() - before;
     },
-    finish(changes: number): CountedPart {
+    finish(state: string): CountedPart {
       const versions = counter.finish().groups.map(({ group, tally, parts }) => ({
         group,
         // Those of the parts tell its latencies.
         tally: packedTally({ ...tally, latencies: emptyHistogram() }),
         parts: parts.map(({ group, at, tally }) => ({ group, at, tally: packedPart(tally) })),
       }));
-      return { changes, oldest, newest, versions, bytes: bytesOfVersions(versions) };
+      return { state, oldest, newest, versions, bytes: bytesOfVersions(versions) };
     },
   };
 }

@@ -266,6 +266,30 @@ test("a version that is published while statistics are made gets its costs the n
   await world.close();
 });
 
+test("after a database is restored, the records that have the positions of lost ones are counted", async () => {
+  const history = await createHistory();
+  const { world } = history, { admin, deployId } = world;
+  await submitMany(history, 300);
+  const [row] = await world.database.read({ sql: "select max(next_position) as position from commits" });
+  const session = { ...admin, kept: createKeptTallies({ length: partLength }) };
+  for (let nth = 0; nth < 2; nth++) await submitMany(history, 350);
+  await call(readStats, session, { deployId });
+  await world.database.write([
+    ...["diagnoses", "calls", "commits"].map((table) => ({
+      sql: `delete from ${table} where position >= ?`,
+      args: [Number(row!.position)],
+    })),
+    { sql: "delete from changed_blocks" },
+  ]);
+  world.now += hour;
+  for (let nth = 0; nth < 7; nth++) await submitMany(history, 100);
+  assert.equal(
+    rounded(await call(readStats, session, { deployId })),
+    rounded(await call(readStats, admin, { deployId })),
+  );
+  await world.close();
+});
+
 test("a service keeps them for its API and its console together", async () => {
   const { database, countSlices } = countingSlices(await openMemory());
   const { world, visitor } = await createVisit({ database });
