@@ -2,6 +2,7 @@
 // not seen become its deliveries in one transaction, which only one process makes. One process at a time sends to a webhook, in the
 // order of the events, so that only what has to be sent again comes later.
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
+import { createShares } from "../common/shares.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { oneOf } from "../schema/struct.ts";
@@ -9,7 +10,7 @@ import * as v from "./values.ts";
 import { findHead, readBehind } from "./events.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
-import { attempt, findDue, hasCome, judge, store as storeAttempt } from "./webhook-attempts.ts";
+import { attempt, findDue, hasCome, hasDue, judge, store as storeAttempt } from "./webhook-attempts.ts";
 import type { Send } from "./webhook-attempts.ts";
 import { disable } from "./webhook-changes.ts";
 import { isActive, nextNumber, requireWebhook, Webhook } from "./webhooks.ts";
@@ -17,7 +18,8 @@ import { isActive, nextNumber, requireWebhook, Webhook } from "./webhooks.ts";
 export type { Send } from "./webhook-attempts.ts";
 
 const batch = 100; // events that become deliveries in one transaction
-const maxTurns = 16; // webhooks to which a process sends at once
+const maxBatches = 32; // that one look makes, so that those of many webhooks do not keep what is due from being sent
+const maxTurns = 32; // webhooks to which a process sends at once. One workspace gets half of them
 const turnTime = 60_000; // ms after which another webhook has its turn
 const leaseTime = 60_000; // ms. A process that has not renewed its lease for that long is taken to have ended
 const keepTime = 30 * 86_400_000; // ms
@@ -41,7 +43,7 @@ export type DeliveryParts = {
  */
 export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>; rest(): Promise<void> } {
   const { store: { database, clock }, isOver, onError } = parts;
-  const turns = new Map<WebhookId, Promise<void>>();
+  const turns = new Map<WebhookId, Promise<void>>(), shares = createShares(maxTurns);
   let seen = -1; // the position up to which every webhook has its deliveries
   return {
     async look() {
@@ -49,15 +51,22 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
       if (found!.has_any === 0) return false;
       const head = await findHead(database);
       if (head !== seen && await makeDeliveries(parts)) seen = head;
+      // Those of each workspace come in turn, so that the slow receivers of one leave room for those of others.
       const rows = await database.read({
-        sql: `select w.id from webhooks w where ${isActive} and ${isFree}
-            and w.id in (select webhook_id from webhook_deliveries where ${hasCome("due_at")})
-          order by w.leased_until, w.id limit ${maxTurns}`,
+        sql: `select w.id, coalesce(w.workspace_id, '') as owner from webhooks w
+          where ${isActive} and ${isFree} and (${hasDue})
+          order by row_number() over (partition by w.workspace_id order by w.leased_until, w.id), w.leased_until, w.id
+          limit ${maxTurns}`,
         args: { now: clock() },
       });
-      for (const id of rows.map((row) => text<WebhookId>(row, "id"))) {
-        if (isOver() || turns.has(id) || turns.size >= maxTurns) continue;
-        turns.set(id, takeTurn(parts, id).catch(onError).finally(() => turns.delete(id)));
+      for (const row of rows) {
+        const id = text<WebhookId>(row, "id"), owner = text(row, "owner");
+        if (isOver() || turns.has(id) || !shares.take(owner, 1)) continue;
+        const end = () => {
+          turns.delete(id);
+          shares.giveBack(owner, 1);
+        };
+        turns.set(id, takeTurn(parts, id).catch(onError).finally(end));
       }
       return true;
     },
@@ -65,25 +74,29 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
   };
 }
 
-/** Makes the deliveries of all events that webhooks have not seen. Returns whether that succeeded. */
-async function makeDeliveries({ store, onError }: DeliveryParts): Promise<boolean> {
-  const behind = await store.database.read({
+/**
+ * Makes deliveries of events that webhooks have not seen, a batch for each in turn. Returns whether no webhook is behind any more.
+ */
+async function makeDeliveries({ store, isOver, onError }: DeliveryParts): Promise<boolean> {
+  const rows = await store.database.read({
     sql: `select w.id from webhooks w where ${isActive} and case
         when w.workspace_id is null then w.seen < (select position from audit_head where id = 1)
         else exists (select 1 from audit_log a where a.workspace_id = w.workspace_id and a.position > w.seen)
-      end order by w.id`,
+      end order by w.seen, w.id`,
   });
-  let isDone = true;
-  for (const row of behind) {
+  const behind = rows.map((row) => text(row, "id"));
+  let haveFailed = false;
+  for (let batches = 0; batches < maxBatches && behind.length > 0 && !isOver(); batches++) {
+    const id = behind.shift()!;
     try {
-      while (await makeBatch(store, text(row, "id")));
+      if (await makeBatch(store, id)) behind.push(id);
     } catch (error) {
       // One that fails does not keep the others from their events.
       onError(error);
-      isDone = false;
+      haveFailed = true;
     }
   }
-  return isDone;
+  return behind.length === 0 && !haveFailed;
 }
 
 /** Makes the next deliveries of a webhook, unless another process makes them. Returns whether there may be more. */
@@ -140,8 +153,9 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
     if (held!.length === 0) return;
     goesOn = pausedUntil === 0 && reason === undefined;
   }
-  const sql = "update webhooks set leased_until = 0 where id = ? and leased_until = ?";
-  await database.write([{ sql, args: [id, until] }]);
+  // It stays known when it had its turn, as the next one is of those that have waited longest.
+  const sql = "update webhooks set leased_until = ? where id = ? and leased_until = ?";
+  await database.write([{ sql, args: [clock(), id, until] }]);
 }
 
 const serviceOf = (store: Store): Session => ({

@@ -32,6 +32,11 @@ const maxAhead = 2 * day; // ms. What is due in a longer time comes from a wrong
 /** Whether a time that stands in a column has come at `:now`. */
 export const hasCome = (column: string): string => `(${column} <= :now or ${column} > :now + ${maxAhead})`;
 
+/** Whether a webhook, which is `w`, has a delivery that is due. Each half is one search of an index. */
+export const hasDue = ["<= :now", `> :now + ${maxAhead}`].map((when) =>
+  `exists (select 1 from webhook_deliveries d where d.webhook_id = w.id and d.due_at ${when})`
+).join(" or ");
+
 /** The first delivery of a webhook that is due, in the order of the events. */
 export async function findDue(database: Database, id: WebhookId, now: number): Promise<Due | undefined> {
   const [row] = await database.read({

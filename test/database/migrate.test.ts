@@ -76,6 +76,7 @@ const landed = {
   "028-guard-rollouts": "3ff8eb612cac7a60ea071be7b1b8552673513789cca56c445daea386721b5075",
   "029-count-changes": "d73e43b3fc1b5be8434f96ab999b7bf0f29c2a5f97d094882a2c755b1367ccf5",
   "030-create-webhooks": "416d652cd2eb00acaf261ebd4b6786c42c0f790bc3cdf2797862d52d1101f334",
+  "031-find-due-webhooks": "a9d04011a049d25eb26232926733e0487160dae55b45a98ea038866cfa3cd766",
 };
 
 test("a migration that has landed is never edited", () => {

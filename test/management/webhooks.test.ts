@@ -270,6 +270,45 @@ test("a process that ended is replaced after its lease, whatever its clock said"
   assert.is((await run()).length, 1);
 });
 
+test("webhooks take turns, and those of one workspace leave room for others", async () => {
+  const world = await createWorld();
+  const { workspaceId } = await createTenant(world.admin);
+  for (let nth = 0; nth < 17; nth++) await create(world, { url: `${url}/${nth}`, workspaceId });
+  await create(world, { url: `${url}/of-all`, events: "workspace.updated" });
+  const { run } = deliverer(world);
+  const receivers = async () => new Set((await run()).map((request) => request.url.slice(url.length + 1)));
+  const update = async (name: string) => taken(await world.manage("PATCH", `/workspaces/${workspaceId}`, { name }));
+  await update("One");
+  const first = await receivers();
+  assert.is(first.size, 17);
+  assert.ok(first.has("of-all"));
+  world.now++;
+  await update("Two");
+  assert.is(
+    new Set([...first, ...await receivers()]).size,
+    18,
+    "what has waited comes before those that had their turn",
+  );
+});
+
+test("what is due is sent before many webhooks have the deliveries of all events", async () => {
+  const world = await createWorld();
+  const { workspaceId } = world;
+  for (let nth = 0; nth < 40; nth++) await create(world, { url: `${url}/${nth}`, workspaceId });
+  await rename(world, "New");
+  const { run } = deliverer(world);
+  const made = async () => {
+    const [row] = await world.database.read({
+      sql: "select count(distinct webhook_id) as webhooks from webhook_deliveries",
+    });
+    return row!.webhooks;
+  };
+  assert.is((await run()).length > 0, true);
+  assert.is(await made(), 32);
+  await run();
+  assert.is(await made(), 40);
+});
+
 test("a rotated secret signs beside the new one until its overlap ends", async () => {
   const world = await createWorld();
   const webhook = await create(world);
