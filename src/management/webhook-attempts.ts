@@ -86,12 +86,30 @@ export async function attempt({ event, receiver }: Due, send: Send, clock: Clock
   return { at, durationMs, status, response: text && mask(text), retryAfter, error: error && mask(error) };
 }
 
-/** Receivers like to repeat what they were asked. SQLite reads a text back only up to a NUL. */
+const leastPart = 12; // characters. A shorter part of a URL is mostly a word
+
+/**
+ * Receivers like to repeat what they were asked, as a whole or in parts, and a response may be cut in the middle of it. SQLite
+ * reads a text back only up to a NUL.
+ */
 function withoutSecrets(text: string, { url, credential }: Receiver): string {
-  const { href, pathname, search } = new URL(url);
-  const secrets = [credential ?? "", href, pathname + search, pathname].filter(({ length }) => length > 1);
+  const { href, pathname, search, searchParams } = new URL(url);
+  const values = [...searchParams.values()];
+  const parts = [...pathname.split("/"), ...values, ...values.map(encodeURIComponent)];
+  const secrets = [
+    ...[credential ?? "", href, pathname + search, pathname].filter(({ length }) => length > 1),
+    ...parts.filter(({ length }) => length >= leastPart),
+  ];
   const masked = secrets.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
-  return masked.replaceAll("\0", "").toWellFormed();
+  return secrets.reduce(withoutBeginning, masked).replaceAll("\0", "").toWellFormed();
+}
+
+/** Masks the beginning of a secret at the end of a text. */
+function withoutBeginning(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= leastPart; length--) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}…`;
+  }
+  return text;
 }
 
 /** What follows from an attempt. Without an outcome there is another one. */
@@ -120,7 +138,7 @@ export function judge({ attempts, createdAt, lastSuccessAt }: Due, attempt: Atte
 
 /** The header Retry-After, seconds or a date, in ms. */
 function readPause(text = "", now: number): number {
-  const ms = /^\d{1,9}$/.test(text) ? 1000 * Number(text) : Date.parse(text) - now;
+  const ms = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - now;
   return Math.max(0, Math.min(ms || 0, maxPause));
 }
 

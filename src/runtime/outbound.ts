@@ -27,6 +27,7 @@ export type OutboundOptions = {
 
 const maxAddresses = 4; // of a name, that are tried
 const maxText = 1024; // characters of a response that are kept
+const maxInformation = 16; // responses such as 103, before the one that counts. Endless ones would keep the service busy
 
 /** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
 export function addressFault(text: string, allowed: readonly string[]): string | undefined {
@@ -170,6 +171,10 @@ function exchange({ url, host, address, headers, body, ca }: Exchange, signal: A
       });
       response.on("end", end);
       response.on("error", end);
+    });
+    let information = 0;
+    request.on("information", () => {
+      if (++information > maxInformation) request.destroy(new Error("Too many responses with a status below 200"));
     });
     request.on("error", (error) => reject(error));
     signal.addEventListener("abort", () => request.destroy());

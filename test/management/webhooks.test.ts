@@ -219,12 +219,16 @@ test("only 2xx is success, and Retry-After is honoured for a day at most", async
   await rename(world, "Three");
   answer = { status: 429, retryAfter: new Date(world.now + 99 * day).toUTCString() };
   await run();
-  const [last] = (await deliveriesOf(world, webhook)).slice(-1);
-  assert.is(last!.dueAt, world.now + day);
+  const last = async () => (await deliveriesOf(world, webhook)).at(-1)!;
+  assert.is((await last()).dueAt, world.now + day);
+  answer = { status: 503, retryAfter: "9".repeat(20) };
+  world.now += day;
+  await run();
+  assert.is((await last()).dueAt, world.now + day);
   answer = { status: 429, retryAfter: "soon" };
   world.now += day;
   await run();
-  assert.ok((await deliveriesOf(world, webhook)).at(-1)!.dueAt! <= world.now + 5.5 * minute);
+  assert.ok((await deliveriesOf(world, webhook)).at(-1)!.dueAt! <= world.now + 33 * minute);
 });
 
 test("several processes make each delivery once, and one at a time sends", async () => {
@@ -307,6 +311,25 @@ test("what is due is sent before many webhooks have the deliveries of all events
   assert.is(await made(), 32);
   await run();
   assert.is(await made(), 40);
+});
+
+test("what a response repeats of a URL is masked, in parts and cut too", async () => {
+  const world = await createWorld();
+  const [segment, token] = ["xoxb-0123456789", "a+b/c=0123456789"];
+  const to = `https://hooks.example.com/in/${segment}?token=${encodeURIComponent(token)}`;
+  const webhook = await create(world, { url: to, events: "workspace.updated" });
+  const responses: [text: string, kept: string][] = [
+    [to, "…"],
+    [`{"args": {"token": "${token}"}}`, '{"args": {"token": "…"}}'],
+    [`Unknown hook ${segment}`, "Unknown hook …"],
+    [`Cannot POST ${to.slice(0, -1)}`, "Cannot POST https://hooks.example.com…?token=…"],
+    [`Cannot POST ${to.slice(to.indexOf("/in/"), -6)}`, "Cannot POST …?token=…"],
+  ];
+  for (const [text, kept] of responses) {
+    await rename(world, kept);
+    await deliverer(world, () => ({ status: 500, text })).run();
+    assert.is((await deliveriesOf(world, webhook)).at(-1)!.response, kept);
+  }
 });
 
 test("a rotated secret signs beside the new one until its overlap ends", async () => {

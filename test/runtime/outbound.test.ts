@@ -83,6 +83,14 @@ test("keeps the first kB of a response without end, follows no redirect, and giv
   assert.is(await rejection(sendTo(slow, { timeout: 50 })), "No response in 0.05 s");
 });
 
+test("gives up on endless responses that announce another one", async () => {
+  const announcing: RequestListener = (_, response) => {
+    const timer = setInterval(() => response.writeProcessing(), 1);
+    response.on("close", () => clearInterval(timer));
+  };
+  assert.match(await rejection(sendTo(announcing)), /^Too many responses with a status below 200$/);
+});
+
 test("tries the next address of a name if one cannot be reached", async () => {
   const answer: RequestListener = (_, response) => response.end("here");
   for (const addresses of [["127.0.0.2", "127.0.0.3", "127.0.0.1"], ["::1", "127.0.0.1"]]) {
