@@ -171,12 +171,14 @@ function exchange({ url, host, address, headers, body, ca }: Exchange, signal: A
       });
       response.on("end", end);
       response.on("error", end);
+      // The status has arrived, and says it all, whatever is wrong with what follows it.
+      request.off("error", reject).on("error", end);
     });
     let information = 0;
     request.on("information", () => {
       if (++information > maxInformation) request.destroy(new Error("Too many responses with a status below 200"));
     });
-    request.on("error", (error) => reject(error));
+    request.on("error", reject);
     signal.addEventListener("abort", () => request.destroy());
     request.end(body);
   });

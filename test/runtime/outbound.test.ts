@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createServer as createHttp } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import { createServer as createHttps } from "node:https";
+import { createServer as createTcp } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
@@ -89,6 +90,22 @@ test("gives up on endless responses that announce another one", async () => {
     response.on("close", () => clearInterval(timer));
   };
   assert.match(await rejection(sendTo(announcing)), /^Too many responses with a status below 200$/);
+});
+
+test("a status counts, whatever is wrong with what follows it", async () => {
+  const answers: [answer: string, status: number][] = [
+    ["HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\ntaken", 204],
+    ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n", 200],
+    ["HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\ncut", 500],
+  ];
+  for (const [answer, status] of answers) {
+    const server = createTcp((socket) => void socket.on("error", () => {}).once("data", () => socket.end(answer)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const sent = send({ url, headers: {}, body: "" }, { allowed: ["127.0.0.1"], timeout: 60_000 });
+    assert.is((await sent).status, status, answer);
+    server.close();
+  }
 });
 
 test("tries the next address of a name if one cannot be reached", async () => {
