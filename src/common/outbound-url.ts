@@ -8,6 +8,8 @@ export function urlFault(text: string, allowed: readonly string[]): string | und
   if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
   if (!URL.canParse(text)) return "must be a URL such as https://example.com/hooks";
   const url = new URL(text);
+  // It is stored as it is sent, and an encoded character takes up to nine.
+  if (url.href.length > maxUrlLength) return `must have at most ${maxUrlLength} characters once it is encoded`;
   if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
   const isAllowed = isNamed(url, allowed);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) {

@@ -2,8 +2,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import type { Database } from "../../src/database/database.ts";
 import { eventTypes } from "../../src/management/event-types.ts";
+import { listEvents } from "../../src/management/events.ts";
 import type { Event, EventList } from "../../src/management/events.ts";
+import { perform } from "../../src/management/operation.ts";
 import { createTenant, createWorld, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";
@@ -160,6 +163,23 @@ test("every action of the audit log that the source names has a type", async () 
   const sources = await Promise.all(files.map((name) => readFile(pathOf(`src/management/${name}`), "utf8")));
   const actions = Array.from(sources.join("\n").matchAll(/\baction: "(\w+\.\w+)"/g), ([, action]) => action!);
   assert.equal(actions.filter((action) => !(action in eventTypes)), ["prompt.pushed"]);
+});
+
+test("who waits counts the events of a workspace again only after a change", async () => {
+  const world = await createWorld();
+  let counted = 0;
+  const database: Database = {
+    ...world.database,
+    read(statement) {
+      if (statement.sql.includes("count(*)")) counted++;
+      return world.database.read(statement);
+    },
+  };
+  const caller = { source: "api", actor: "", role: "viewer", workspaceId: world.workspaceId } as const;
+  const session = { database, clock: () => world.now, caller };
+  const { items } = await perform(listEvents, session, { value: { after: "latest", wait: 3 } });
+  assert.equal(items, []);
+  assert.is(counted, 2, "at the beginning and at the first look");
 });
 
 test.run();

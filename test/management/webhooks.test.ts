@@ -440,6 +440,11 @@ test("refuses what cannot be sent to, in a sentence", async () => {
     [{ url: "https://ann:secret@example.com/" }, 400, "The URL must not have a user name or a password"],
     [{ url: "https://localhost/" }, 400, `The URL ${notPublic("localhost")}`],
     [{ url: `https://example.com/${"x".repeat(1981)}` }, 400, "Field url must be a URL of at most 2000 characters"],
+    [
+      { url: `https://example.com/${"ü".repeat(400)}` },
+      400,
+      "The URL must have at most 2000 characters once it is encoded",
+    ],
     [{ events: "*" }, 400, "Field events must be types of events such as deployment.*,key.created"],
     [{ format: "github", url: github }, 400, "With github a credential is required"],
     [
