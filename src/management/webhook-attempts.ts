@@ -26,6 +26,7 @@ const hour = 3_600_000, day = 24 * hour; // ms
 /** How long to wait before each further attempt, in ms. The last one is made after three days. */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, day];
 const jitter = 0.1; // of a wait, more or less, so that a receiver that comes back does not get all at once
+const leastTime = 2 * day; // ms. The last attempt comes later after the event, whatever the jitter
 const maxPause = day; // ms that a receiver may ask for
 const maxAhead = 2 * day; // ms. What is due in a longer time comes from a wrong clock
 
@@ -129,7 +130,10 @@ export function judge({ attempts, createdAt, lastSuccessAt }: Due, attempt: Atte
   if (status === 410) return { ...over, reason: "gone" };
   const wait = waits[attempts];
   if (wait === undefined) {
-    return lastSuccessAt === null || lastSuccessAt < createdAt ? { ...over, reason: "failing" } : over;
+    // A wrong clock may have said when the event was made, or when one was taken last.
+    const since = Math.min(createdAt, now - leastTime);
+    const hasTaken = lastSuccessAt !== null && lastSuccessAt >= since && lastSuccessAt <= now;
+    return hasTaken ? over : { ...over, reason: "failing" };
   }
   const pause = status === 429 || status === 503 ? readPause(retryAfter, now) : 0;
   const jittered = Math.round(wait * (1 + jitter * (2 * Math.random() - 1)));

@@ -182,6 +182,36 @@ test("one delivery that fails for good leaves a webhook on that took others sinc
   assert.is((await show(world, webhook)).disabledAt, null);
 });
 
+test("a webhook that fails is switched off by what happened, whatever a wrong clock said meanwhile", async () => {
+  const year = 365 * day;
+  for (const [ahead, reason] of [["success", "failing"], ["event", null]] as const) {
+    const world = await createWorld();
+    const webhook = await create(world, { events: "workspace.updated" });
+    let takes = true;
+    const { run } = deliverer(
+      world,
+      (request) => takes && dataOf(request).after.name !== "Poison" ? {} : { status: 500 },
+    );
+    const renameAhead = async (name: string, isAhead: boolean) => {
+      world.now += isAhead ? year : 0;
+      await rename(world, name);
+      await run();
+      world.now -= isAhead ? year : 0;
+    };
+    await renameAhead("Good", ahead === "success");
+    await renameAhead("Poison", ahead === "event");
+    takes = ahead === "event";
+    for (let attempt = 2; attempt <= 10; attempt++) {
+      world.now += 30 * hour;
+      if (attempt === 9) await rename(world, "Also good");
+      await run();
+    }
+    const [, poison] = await deliveriesOf(world, webhook);
+    assert.equal([poison!.outcome, poison!.attempts], ["failed", 10]);
+    assert.is((await show(world, webhook)).disabledReason, reason, ahead);
+  }
+});
+
 test("410 switches a webhook off at once, and what was due is stopped", async () => {
   const world = await createWorld();
   const webhook = await create(world, { events: "workspace.updated" });
