@@ -104,6 +104,9 @@ export const testWebhook = operation({
   },
 });
 
+const resendBatch = 1_000; // deliveries in one transaction, which takes some milliseconds
+const newestNumber = "select coalesce(max(number), 0) as number from webhook_deliveries where webhook_id = ?";
+
 const Resent = exactly({ resent: described(v.count, "How many deliveries are sent again") });
 
 export const resendWebhookDeliveries = operation({
@@ -124,15 +127,25 @@ export const resendWebhookDeliveries = operation({
   async run(management, { id, delivery = null, since = null, failed = false }) {
     await requireEnabled(management, id);
     if ((delivery === null) === (since === null)) throw invalid("Give either the delivery or since");
-    const [rows] = await management.database.write([{
-      sql: `update webhook_deliveries set due_at = 0, attempts = 0, outcome = null
-        where webhook_id = (select w.id from webhooks w where w.id = :id and ${isActive})
-          and (number = :delivery or created_at >= :since) and (not :failed or ${hasFailed})
-          and (attempts > 0 or outcome is not null)
-        returning number`,
-      args: { id, delivery, since, failed: Number(failed) },
-    }]);
-    return { resent: rows!.length };
+    const { database } = management;
+    const [row] = await database.read({ sql: newestNumber, args: [id] });
+    const newest = integer(row!, "number");
+    // In the order of the numbers, so that none is sent again twice.
+    for (let resent = 0, last = 0;;) {
+      const [rows] = await database.write([{
+        sql: `update webhook_deliveries set due_at = 0, attempts = 0, outcome = null
+          where webhook_id = (select w.id from webhooks w where w.id = :id and ${isActive}) and number in (
+            select number from webhook_deliveries where webhook_id = :id and number > :last and number <= :newest
+              and (number = :delivery or created_at >= :since) and (not :failed or ${hasFailed})
+              and (attempts > 0 or outcome is not null)
+            order by number limit ${resendBatch}
+          ) returning number`,
+        args: { id, delivery, since, failed: Number(failed), last, newest },
+      }]);
+      resent += rows!.length;
+      if (rows!.length < resendBatch) return { resent };
+      last = rows!.reduce((most, row) => Math.max(most, integer(row, "number")), last);
+    }
   },
 });
 

@@ -4,6 +4,8 @@ import * as assert from "uvu/assert";
 import { notPublic } from "../../src/common/outbound-url.ts";
 import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
 import type { Send } from "../../src/management/deliver.ts";
+import { perform } from "../../src/management/operation.ts";
+import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
@@ -427,6 +429,24 @@ test("deliveries are sent again, one or all since a time, with the same id", asy
   for (const body of [{}, { delivery: 1, since: 1 }]) {
     refused(await post(world, webhook, "resend", body), 400, "Give either the delivery or since");
   }
+});
+
+test("many deliveries are sent again in small transactions", async () => {
+  const world = await createWorld();
+  const webhook = await create(world);
+  await world.database.write([{
+    sql: `insert into webhook_deliveries (webhook_id, number, event_id, type, event, created_at, outcome, attempts)
+      with recursive numbers(number) as (values (1) union all select number + 1 from numbers where number < 2500)
+      select ?, number, 'evt_' || number, 'price.set', '{}', ?, 'delivered', 1 from numbers`,
+    args: [webhook.id, world.now],
+  }]);
+  const { counts, database } = counting(world.database);
+  const caller = { source: "api", actor: "", role: "owner" } as const;
+  const session = { database, clock: () => world.now, caller };
+  const resend = () => perform(resendWebhookDeliveries, session, { value: { id: webhook.id, since: 0 } });
+  assert.equal(await resend(), { resent: 2500 });
+  assert.is(counts.writes, 3);
+  assert.equal(await resend(), { resent: 0 });
 });
 
 test("deliveries are removed after 30 days, but for those that are due", async () => {
