@@ -109,16 +109,17 @@ async function makeBatch({ database, clock }: Store, id: string): Promise<boolea
   const { items, next } = await readBehind(reader, seen, { types: textOrNull(row, "events"), limit: batch });
   const events = items.map((event) => [event.id, event.type, JSON.stringify(event)]);
   const isUnchanged = `w.id = :id and w.seen = :seen and ${isActive}`;
-  await database.write([
+  const [, moved] = await database.write([
     {
       sql: `insert into webhook_deliveries (webhook_id, number, event_id, type, event, created_at, due_at)
         select w.id, ${nextNumber} + e.key, e.value ->> 0, e.value ->> 1, e.value ->> 2, :now, 0
         from webhooks w cross join json_each(:events) e where ${isUnchanged}`,
       args: { id, seen, now: clock(), events: JSON.stringify(events) },
     },
-    { sql: `update webhooks as w set seen = :next where ${isUnchanged}`, args: { id, seen, next } },
+    { sql: `update webhooks as w set seen = :next where ${isUnchanged} returning id`, args: { id, seen, next } },
   ]);
-  return items.length === batch;
+  // Another process that has moved it may have known fewer events, and may end before it makes the others.
+  return moved!.length === 0 || items.length === batch;
 }
 
 /** Sends what is due to a webhook, one after the other, if no other process does. */

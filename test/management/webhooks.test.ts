@@ -275,6 +275,23 @@ test("several processes make each delivery once, and one at a time sends", async
   assert.is((await deliveriesOf(world, webhook)).length, 20);
 });
 
+test("events that another process did not know yet are sent, though it has moved the webhook and ended", async () => {
+  const world = await createWorld();
+  await create(world, { events: "workspace.updated" });
+  for (const name of ["Made by the other", "New"]) await rename(world, name);
+  let hasMoved = false;
+  const database: World["database"] = {
+    ...world.database,
+    async write(statements) {
+      if (!hasMoved) await world.database.write([{ sql: "update webhooks set seen = seen + 1" }]);
+      hasMoved = true;
+      return await world.database.write(statements);
+    },
+  };
+  const { run } = deliverer({ ...world, database });
+  assert.equal((await run()).map((request) => dataOf(request).after.name), ["New"]);
+});
+
 test("without webhooks a look is one read, and with idle ones three", async () => {
   const world = await createWorld();
   const { counts, database } = counting(world.database);
