@@ -1,7 +1,7 @@
 // `events`: what has changed, in order, and with `--follow` whatever changes from now on.
 import { stringify } from "../common/json-text.ts";
 import { Refusal } from "../common/errors.ts";
-import { listEvents } from "../management/events.ts";
+import { listEvents, versionsText } from "../management/events.ts";
 import type { Event, EventList } from "../management/events.ts";
 import type { CommandContext, Outcome } from "./command.ts";
 import { formatTime, oneLine, withIsoTimes } from "./format.ts";
@@ -12,19 +12,15 @@ type Input = Parameters<typeof listEvents.run>[1];
 const waitSeconds = 20;
 const retryMs = 2_000;
 
-/** The versions that an event is about: `v1 → v2`, or `v1` for the first one. */
-const versionsOf = ({ from, to }: Event): string =>
-  [from, to].flatMap((version) => version === null ? [] : `v${version}`).join(" → ");
-
 const toRow = (event: Event) => {
   const { position, createdAt, type, subject: { name, id }, actor, note } = event;
-  return { position, createdAt, type, what: name ?? id, versions: versionsOf(event), actor, note };
+  return { position, createdAt, type, what: name ?? id, versions: versionsText(event), actor, note };
 };
 
 /** An event on one line. Those of a stream stand under each other, so they have no table. */
 function lineOf(event: Event): string {
   const { position, createdAt, type, subject: { name, id }, actor, note } = event;
-  const what = [name ?? id, versionsOf(event), actor && `by ${actor}`, note && `(${note})`];
+  const what = [name ?? id, versionsText(event), actor && `by ${actor}`, note && `(${note})`];
   return oneLine([position, formatTime(createdAt), type, ...what].filter(Boolean).join("  "));
 }
 

@@ -173,7 +173,6 @@ const disableByService = operation({
   role: "admin",
   input: { id: v.webhookId, reason: oneOf("gone", "failing") },
   output: Webhook,
-  refusals: [],
   run: async (management, { id, reason }) => await disable(management, await requireWebhook(management, id), reason),
 });
 

@@ -48,6 +48,10 @@ export const Event = shape("Event", {
 });
 export type Event = Infer<typeof Event>;
 
+/** The versions that an event is about: `v1 → v2`, or `v1` for the first one. */
+export const versionsText = ({ from, to }: Event): string =>
+  [from, to].flatMap((version) => version === null ? [] : `v${version}`).join(" → ");
+
 export const EventList = shape("EventList", {
   items: listOf(Event),
   next: described(
@@ -67,7 +71,6 @@ export const listEvents = operation({
   summary: "Read events in their order, and wait for the next ones",
   method: "GET",
   path: "/events",
-  role: "viewer",
   command: "events [--after POSITION] [--types TYPES] [--limit N] [--follow]",
   input: {
     workspaceId: option(v.workspaceId, "Only events of this workspace"),
@@ -80,7 +83,6 @@ export const listEvents = operation({
     wait: option(wait, "How many seconds to wait for an event if there is none yet", { default: 0 }),
   },
   output: EventList,
-  refusals: ["not_found"],
   isScoped: true,
   seesDeleted: true,
   async run(management, { after = "0", types, limit = 50, wait = 0, workspaceId }) {

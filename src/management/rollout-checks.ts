@@ -35,7 +35,6 @@ const stopByGuard = operation({
   role: "editor",
   input: { id: v.deploymentReference, rollout: v.rolloutId, ...guardMembers, note: v.note },
   output: exactly({ changed: v.boolean }),
-  refusals: [],
   async run(management, { id, rollout, guard, certain }) {
     const before = await requireDeployment(management, id);
     const active = before.rollout;

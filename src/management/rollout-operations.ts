@@ -36,7 +36,6 @@ export const setRollout = operation({
     ...guardInput,
   },
   output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
   async run(
     management,
     { version, percent, guard: given, certain: atLeast, note = "", actor = management.caller.actor, ...input },
@@ -110,7 +109,6 @@ export const stopRollout = operation({
   guardsProtected: true,
   input: change,
   output: DeploymentResult,
-  refusals: ["not_found", "conflict", "outdated"],
   async run(management, input) {
     const before = await requireForChange(management, input);
     const { rollout } = before;
@@ -124,10 +122,8 @@ export const listRollouts = operation({
   summary: "List the rollouts of a deployment, newest first",
   method: "GET",
   path: "/deployments/{id}/rollouts",
-  role: "viewer",
   input: { ...ofDeployment, ...v.page },
   output: pageOf(Rollout),
-  refusals: ["not_found", "conflict"],
   async run(management, { id, ...page }) {
     await requireDeployment(management, id);
     return await rolloutTable.list(management.database, { deployId: id }, page);

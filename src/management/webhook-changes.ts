@@ -42,7 +42,6 @@ export const updateWebhook = operation({
     credential: optional(credential),
   },
   output: Webhook,
-  refusals: ["not_found"],
   async run(management, { id, url: given, events, credential }) {
     const before = await requireWebhook(management, id);
     if (before.format !== "github" && credential !== undefined) throw invalid("Only github takes a credential");
@@ -76,7 +75,7 @@ export const rotateWebhook = operation({
     overlapMs: option(v.period, "How long the previous secrets sign too, in milliseconds", { default: day }),
   },
   output: NewWebhook,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { id, overlapMs = day }) {
     const before = await requireWebhook(management, id), now = management.clock();
     if (before.format !== "standard") throw conflict(`Webhook ${id} has no secret: ${before.format} has no signature`);
@@ -110,7 +109,6 @@ export const enableWebhook = operation({
   command: "webhook enable ID",
   input: { id: v.webhookId },
   output: Webhook,
-  refusals: ["not_found"],
   async run(management, { id }) {
     const before = await requireWebhook(management, id);
     if (before.disabledAt === null) return before;
@@ -142,7 +140,6 @@ export const disableWebhook = operation({
   command: "webhook disable ID",
   input: { id: v.webhookId },
   output: Webhook,
-  refusals: ["not_found"],
   run: async (management, { id }) => await disable(management, await requireWebhook(management, id), "user"),
 });
 

@@ -2,14 +2,13 @@
 import { invalid, notFound } from "../common/errors.ts";
 import type { WebhookId } from "../common/ids.ts";
 import { readPage } from "../database/page.ts";
-import { integer } from "../database/row.ts";
+import { integer, readerOf } from "../database/row.ts";
 import { described, exactly, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Event } from "./events.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
-import { readerOf } from "../database/row.ts";
 import { isActive, nextNumber, requireEnabled, requireWebhook } from "./webhooks.ts";
 
 export const Delivery = shape("WebhookDelivery", {
@@ -48,11 +47,9 @@ export const listWebhookDeliveries = operation({
   summary: "List the deliveries of a webhook in the last 30 days, newest first",
   method: "GET",
   path: "/webhooks/{id}/deliveries",
-  role: "viewer",
   command: "webhook deliveries ID [--failed]",
   input: { id: v.webhookId, failed, ...v.numberedPage },
   output: pageOf(Delivery),
-  refusals: ["not_found"],
   async run(management, { id, failed = false, ...page }) {
     await requireWebhook(management, id);
     const query = ({ cursor, rows }: { cursor: string | null; rows: number }) => ({
@@ -87,7 +84,7 @@ export const testWebhook = operation({
   command: "webhook test ID",
   input: { id: v.webhookId },
   output: Numbered,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { id }) {
     const { workspaceId } = await requireEnabled(management, id);
     const event = testEvent(management, id, workspaceId);
@@ -123,7 +120,7 @@ export const resendWebhookDeliveries = operation({
     failed,
   },
   output: Resent,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   async run(management, { id, delivery = null, since = null, failed = false }) {
     await requireEnabled(management, id);
     if ((delivery === null) === (since === null)) throw invalid("Give either the delivery or since");

@@ -1,6 +1,7 @@
 // The request that delivers an event, in the format of its webhook.
 import { version } from "../common/version.ts";
 import { eventTypes } from "./event-types.ts";
+import { versionsText } from "./events.ts";
 import type { Event } from "./events.ts";
 import type { Format } from "./webhooks.ts";
 
@@ -54,9 +55,9 @@ async function sign(secret: string, text: string): Promise<string> {
 const sentences: Readonly<Record<string, string>> = { ...eventTypes, "webhook.test": "This is a test of a webhook" };
 
 /** What happened, in one sentence. Slack asks for three characters to be escaped. */
-function sentenceFor({ type, subject: { id, name }, from, to, actor, note }: Event): string {
-  const versions = [from, to].flatMap((version) => version === null ? [] : `v${version}`).join(" → ");
-  const details = [name ?? id, versions, actor && `by ${actor}`].filter(Boolean).join(", ");
+function sentenceFor(event: Event): string {
+  const { type, subject: { id, name }, actor, note } = event;
+  const details = [name ?? id, versionsText(event), actor && `by ${actor}`].filter(Boolean).join(", ");
   const text = [sentences[type] ?? type, details && `: ${details}`, note && ` (${note})`].filter(Boolean).join("");
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

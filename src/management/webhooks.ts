@@ -13,7 +13,6 @@ import { actionsOf, typesWanted } from "./event-types.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { insertInto, tableOf } from "./table.ts";
-import { requireWorkspace } from "./workspaces.ts";
 
 export const formats = ["standard", "github", "slack"] as const;
 export type Format = (typeof formats)[number];
@@ -140,7 +139,7 @@ export const createWebhook = operation({
   },
   output: NewWebhook,
   locate: ({ id }) => `/webhooks/${id}`,
-  refusals: ["not_found", "conflict"],
+  refusals: ["conflict"],
   isScoped: true,
   async run(management, { events = null, format = "standard", credential = null, ...input }) {
     const { caller, clock } = management;
@@ -149,7 +148,6 @@ export const createWebhook = operation({
     if (events !== null) actionsOf(events);
     if (format === "github" && credential === null) throw invalid("With github a credential is required");
     if (format !== "github" && credential !== null) throw invalid("Only github takes a credential");
-    if (workspaceId !== null) await requireWorkspace(management, workspaceId);
     await requireRoom(management, workspaceId);
     const createdAt = clock(), id = newId("wh", createdAt);
     const { secret, added } = issue(id);
@@ -170,11 +168,9 @@ export const listWebhooks = operation({
   summary: "List the webhooks that the caller may see, newest first",
   method: "GET",
   path: "/webhooks",
-  role: "viewer",
   command: "webhook list",
   input: v.page,
   output: pageOf(Webhook),
-  refusals: [],
   isScoped: true,
   run: ({ database, caller: { workspaceId } }, page) =>
     webhookTable.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
@@ -185,11 +181,9 @@ export const readWebhook = operation({
   summary: "Show a webhook",
   method: "GET",
   path: "/webhooks/{id}",
-  role: "viewer",
   command: "webhook show ID",
   input: { id: v.webhookId },
   output: Webhook,
-  refusals: ["not_found"],
   run: (management, { id }) => requireWebhook(management, id),
 });
 
@@ -202,7 +196,6 @@ export const deleteWebhook = operation({
   command: "webhook delete ID",
   input: { id: v.webhookId },
   output: Webhook,
-  refusals: ["not_found"],
   async run(management, { id }) {
     const found = await requireWebhook(management, id);
     const { workspaceId, address, events, format } = found;
