@@ -33,6 +33,7 @@ import { commandsOf } from "./operation-commands.ts";
 import { readUsage } from "./parameters.ts";
 import { pricePresentations } from "./prices.ts";
 import { promptCommands, promptPresentations } from "./prompts.ts";
+import { proveCommands } from "./prove.ts";
 import { recordPresentations, sessionPresentations } from "./records.ts";
 import { reviewPresentations } from "./reviews.ts";
 import { webhookPresentations } from "./webhooks.ts";
@@ -173,7 +174,7 @@ const operationCommands = commandsOf(operations, [
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
 
-const others = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands];
+const others = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands, ...proveCommands];
 const nouns = others.map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 

@@ -1,0 +1,63 @@
+// Starts this very program's `serve` as a process of its own, on a free port.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import process from "node:process";
+import { unusable } from "../common/errors.ts";
+
+export type OwnService = {
+  url: string;
+  /** Sends a signal, and resolves once the process has ended. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+};
+
+const startTimeout = 60_000; // ms
+
+/** The variables that a runtime needs. A setting in the environment is none of them, so that the service has only those given. */
+const passedOn = /^(PATH|HOME|TMP|TEMP|TMPDIR|LANG|SYSTEMROOT|LD_LIBRARY_PATH|DENO_DIR|XDG_CACHE_HOME)$/i;
+
+const running = new Set<ChildProcess>();
+
+/** Kills the services that run. It waits for none. */
+export const killAll = (): void => running.forEach((child) => void child.kill("SIGKILL"));
+
+/** Starts the service with these settings. Rejects with what it has printed if it does not listen. */
+export async function startOwn(settings: Record<string, string>): Promise<OwnService> {
+  const [command, ...args] = ownCommand();
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)));
+  const env = { ...inherited, HOST: "127.0.0.1", PORT: "0", LOG_FORMAT: "json", ...settings };
+  const child = spawn(command, [...args, "serve"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  running.add(child);
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      running.delete(child);
+      resolve();
+    };
+    child.once("exit", end).once("error", end);
+  });
+  const end: OwnService["end"] = async (signal) => {
+    child.kill(signal);
+    await ended;
+  };
+  let output = "";
+  const url = await new Promise<string | undefined>((resolve) => {
+    const timer = setTimeout(resolve, startTimeout, undefined);
+    void ended.then(() => resolve(undefined)).finally(() => clearTimeout(timer));
+    child.stderr.on("data", (data) => {
+      // It is read on, as a service whose log nobody reads has to drop lines.
+      output = (output + String(data)).slice(-10_000);
+      const [, url] = /"Listening".*?"url":"([^"]+)"/.exec(output) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  if (url !== undefined) return { url, end };
+  await end("SIGKILL");
+  throw unusable(`the service did not start. It said:\n${output.trim() || "nothing"}`);
+}
+
+/** The command that runs this program. */
+function ownCommand(): [string, ...string[]] {
+  const [runtime, program] = process.argv as [string, string];
+  return "Deno" in globalThis
+    ? [process.execPath, "run", "--quiet", "--allow-all", program]
+    : [process.execPath ?? runtime, ...process.execArgv, program];
+}

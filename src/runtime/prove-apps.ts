@@ -1,0 +1,133 @@
+// The apps of a trial: they read prompts, submit records, and send again what got no answer.
+import { request } from "node:http";
+
+/** What an app needs to use a workspace. */
+export type App = { workspaceId: string; key: string; deployId: string };
+
+/** What the apps were told. */
+export type Told = {
+  answers: number;
+  unanswered: number;
+  /** The ids of the records that were answered. */
+  records: string[];
+  /** Reads that were answered, and those that got no answer, of which each may be counted or not. */
+  reads: { answered: number; unanswered: number };
+  /** What happened in the workspace whose quota is raced for. */
+  racing: { requests: number; accepted: number; unanswered: number; refused: number };
+  /** Answers that nothing explains. */
+  strange: Map<string, number>;
+};
+
+const recorders = 8, readers = 4, racers = 4;
+const requestTimeout = 30_000; // ms
+const pause = 50; // ms between two looks for a service that is away
+
+type Answer = { status: number; text: string };
+
+/** There is no service that listens, so nothing was sent. */
+const away = { status: 0, text: "" };
+
+/**
+ * Starts the apps on a service whose URL may change. `stop` resolves once no request is under way, every record is answered,
+ * and the quota that they race for is used up.
+ */
+export function startApps(urlOf: () => string, steady: App, racing: App): { told: Told; stop(): Promise<void> } {
+  const told: Told = {
+    ...{ answers: 0, unanswered: 0, records: [], reads: { answered: 0, unanswered: 0 } },
+    ...{ racing: { requests: 0, accepted: 0, unanswered: 0, refused: 0 }, strange: new Map() },
+  };
+  let isStopped = false, sessions = 0;
+
+  /** Sends a read, or a submit with a body. Undefined if it got no answer, or an error of the service. */
+  async function send({ key, deployId }: App, body?: object, idempotencyKey?: string): Promise<Answer | undefined> {
+    const path = `/v1/${body === undefined ? "prompts" : "diagnosis"}?deployId=${deployId}`;
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      ...body !== undefined && { "Content-Type": "application/json" },
+      ...idempotencyKey !== undefined && { "Idempotency-Key": `"${idempotencyKey}"` },
+    };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    let answer = await exchange(urlOf() + path, headers, text);
+    while (answer === away) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      answer = await exchange(urlOf() + path, headers, text);
+    }
+    if (answer === undefined || answer.status >= 500) {
+      told.unanswered++;
+      return undefined;
+    }
+    if (answer.status < 300) told.answers++;
+    return answer;
+  }
+
+  const note = ({ status, text }: Answer) => {
+    const what = `${status} ${text.slice(0, 200)}`;
+    told.strange.set(what, (told.strange.get(what) ?? 0) + 1);
+  };
+
+  const recordOf = (sessionId: string) => ({
+    ...{ sessionId, status: 1, latency: 10 },
+    content: { input: "Where is my parcel?", output: "It arrives tomorrow." },
+  });
+
+  async function record(): Promise<void> {
+    while (!isStopped) {
+      const session = `session-${sessions++}`;
+      let answer = await send(steady, recordOf(session), session);
+      while (answer === undefined) answer = await send(steady, recordOf(session), session);
+      if (answer.status === 201) told.records.push((JSON.parse(answer.text) as { id: string }).id);
+      else note(answer);
+    }
+  }
+
+  async function read(): Promise<void> {
+    while (!isStopped) {
+      const answer = await send(steady);
+      if (answer === undefined) told.reads.unanswered++;
+      else if (answer.status === 200) told.reads.answered++;
+      else note(answer);
+    }
+  }
+
+  async function race(): Promise<void> {
+    const { racing: race } = told;
+    while (!isStopped || race.refused === 0) {
+      race.requests++;
+      const answer = await send(racing, recordOf(`race-${race.requests}`));
+      if (answer === undefined) race.unanswered++;
+      else if (answer.status === 201) race.accepted++;
+      else if (answer.status === 429) race.refused++;
+      else note(answer);
+    }
+  }
+
+  const work = [
+    ...Array.from({ length: recorders }, record),
+    ...Array.from({ length: readers }, read),
+    ...Array.from({ length: racers }, race),
+  ];
+  return {
+    told,
+    async stop() {
+      isStopped = true;
+      await Promise.all(work);
+    },
+  };
+}
+
+/** One exchange over a connection of its own: some runtimes send again, unasked, what a kept connection lost. */
+const exchange = (url: string, headers: Record<string, string>, body?: string): Promise<Answer | undefined> =>
+  new Promise((resolve) => {
+    const sent = request(url, { method: body === undefined ? "GET" : "POST", headers, agent: false }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (part: string) => text += part)
+        .on("end", () => resolve(answer.complete ? { status: answer.statusCode!, text } : undefined))
+        .on("error", () => resolve(undefined))
+        .on("close", () => resolve(undefined));
+    });
+    sent.setTimeout(requestTimeout, () => sent.destroy());
+    sent.on("error", (error) => resolve("code" in error && error.code === "ECONNREFUSED" ? away : undefined)).on(
+      "close",
+      () => resolve(undefined),
+    ).end(body);
+  });

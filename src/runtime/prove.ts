@@ -1,0 +1,188 @@
+// `promptledger prove`: kills a service again and again while apps use it, and compares what they were told with what is on
+// disk. The database is a new one, in a folder of its own on the disk that is to be tried.
+import { mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { jsonText } from "../common/json-text.ts";
+import type { Database } from "../database/database.ts";
+import { openFile } from "../database/file.ts";
+import { findDamage } from "../database/maintenance.ts";
+import { migrate } from "../database/migrate.ts";
+import { migrations } from "../database/migrations.ts";
+import { text } from "../database/row.ts";
+import { commitAt, idAt } from "../ledger/blocks.ts";
+import { createApiKey } from "../management/api-keys.ts";
+import { createDeployment } from "../management/deployments.ts";
+import { perform } from "../management/operation.ts";
+import type { Operation } from "../management/operation.ts";
+import { verify } from "../management/verify.ts";
+import { createPrompt } from "../management/versions.ts";
+import { createWorkspace } from "../management/workspaces.ts";
+import { onFile } from "./atomic-file.ts";
+import { killAll, startOwn } from "./own-service.ts";
+import { startApps } from "./prove-apps.ts";
+import type { App, Told } from "./prove-apps.ts";
+
+/** What the trial found. */
+export type Proof = {
+  /** How often the service was killed. */
+  kills: number;
+  /** How many requests were answered with a success, and how many got no answer. */
+  answers: number;
+  unanswered: number;
+  /** Records that were answered and are not stored, and those that are stored more than once. */
+  lost: number;
+  twice: number;
+  /** The limit of a workspace in which apps raced for the last requests, how many it counted, and how many were sent. */
+  quota: { limit: number; used: number; requests: number };
+  /** What else is wrong: damaged pages, or a ledger that does not balance. */
+  faults: string[];
+  durationMs: number;
+};
+
+export type ProveOptions = {
+  /** The folder in which to make that of the trial. */
+  folder: string;
+  kills: number;
+  report(progress: string): void;
+};
+
+const interrupted = 130; // as a shell reports a program that Ctrl-C ended
+const requestsPerKill = 50; // of the quota that apps race for
+const betweenKills = { least: 300, spread: 900 }; // ms
+
+/** Runs the trial. Its folder is removed afterwards, also when Ctrl-C ends it. */
+export async function prove({ folder, kills, report }: ProveOptions): Promise<Proof> {
+  const startedAt = performance.now();
+  const own = await onFile(
+    folder,
+    "written",
+    () => Promise.resolve(mkdtempSync(join(resolve(folder), "promptledger-prove-"))),
+  );
+  const clean = () => {
+    killAll();
+    rmSync(own, { recursive: true, force: true });
+  };
+  const interrupt = () => process.exit(interrupted);
+  process.once("exit", clean).once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  try {
+    const url = `file:${join(own, "prove.db")}`, limit = requestsPerKill * kills;
+    const workspaces = await seed(url, limit);
+    const told = await trial(url, workspaces, kills, report);
+    report("Counting what is on disk");
+    const found = await audit(url, workspaces, told);
+    const { answers, unanswered, racing } = told;
+    return {
+      ...{ kills, answers, unanswered, lost: found.lost, twice: found.twice },
+      quota: { limit, used: found.raced, requests: racing.requests },
+      faults: found.faults,
+      durationMs: Math.round(performance.now() - startedAt),
+    };
+  } finally {
+    process.off("exit", clean).off("SIGINT", interrupt).off("SIGTERM", interrupt);
+    clean();
+  }
+}
+
+/** The workspace whose records are counted, and the one whose quota apps race for. */
+type Workspaces = { steady: App; racing: App };
+
+const withDatabase = async <T>(url: string, use: (database: Database) => Promise<T>): Promise<T> => {
+  const database = openFile(url, "manage");
+  try {
+    return await use(database);
+  } finally {
+    database.close();
+  }
+};
+
+const callOn =
+  (database: Database) =>
+  <Input extends object, Output>(operation: Operation<Input, Output>, value: Input): Promise<Output> =>
+    perform(
+      operation,
+      { database, clock: Date.now, caller: { source: "command line", actor: "prove", role: "owner" } },
+      {
+        value,
+      },
+    );
+
+const seed = (url: string, limit: number): Promise<Workspaces> =>
+  withDatabase(url, async (database) => {
+    await migrate(database, migrations, Date.now());
+    const call = callOn(database);
+    const create = async (name: string, monthlyLimit: number): Promise<App> => {
+      const { id: workspaceId } = await call(createWorkspace, { name, monthlyLimit });
+      const { key } = await call(createApiKey, { workspaceId });
+      const messages = jsonText(JSON.stringify([{ role: "user", content: "{{question}}" }]));
+      const { id: promptId } = await call(createPrompt, {
+        workspaceId,
+        title: name,
+        description: "",
+        name,
+        messages,
+        llmConfig: jsonText("{}"),
+      });
+      const { id: deployId } = await call(createDeployment, { workspaceId, promptId, name: "production" });
+      return { workspaceId, key, deployId };
+    };
+    return { steady: await create("steady", 1_000_000_000), racing: await create("racing", limit) };
+  });
+
+/** Kills the service while the apps use it, and starts it again, as often as asked. */
+async function trial(
+  url: string,
+  { steady, racing }: Workspaces,
+  kills: number,
+  report: (progress: string) => void,
+): Promise<Told> {
+  const settings = { DATABASE_URL: url };
+  let service = await startOwn(settings);
+  const { told, stop } = startApps(() => service.url, steady, racing);
+  for (let kill = 1; kill <= kills; kill++) {
+    report(`${kill - 1} of ${kills} kills, ${told.answers} answers`);
+    await new Promise((resolve) => setTimeout(resolve, betweenKills.least + Math.random() * betweenKills.spread));
+    await service.end("SIGKILL");
+    service = await startOwn(settings);
+  }
+  await stop();
+  await service.end("SIGTERM");
+  return told;
+}
+
+type Found = Pick<Proof, "lost" | "twice" | "faults"> & { raced: number };
+
+/** Compares what the apps were told with the database, which no process has open any more. */
+const audit = (url: string, { steady, racing }: Workspaces, told: Told): Promise<Found> =>
+  withDatabase(url, async (database) => {
+    const damage = await findDamage(database);
+    if (damage !== undefined) return { lost: 0, twice: 0, raced: 0, faults: [`The database is damaged: ${damage}`] };
+    const { ledgers, audit } = await callOn(database)(verify, {});
+    const usedBy = ({ workspaceId }: App) =>
+      ledgers.reduce((sum, ledger) => sum + (ledger.workspaceId === workspaceId ? ledger.used : 0), 0);
+    const rows = await database.read({
+      sql: `select ${idAt("diag", "d.position")} as id, d.session_id as session from diagnoses d cross join ${
+        commitAt("d.position")
+      }`,
+    });
+    const ids = new Set(rows.map((row) => text(row, "id")));
+    const sessions = new Set(rows.map((row) => text(row, "session")));
+    const faults = [...told.strange].map(([answer, times]) => `${times} requests got the answer ${answer}`);
+    faults.push(
+      ...ledgers.filter(({ balanced }) => !balanced).map(({ workspaceId, month }) =>
+        `The ledger of ${workspaceId} in ${month} does not balance`
+      ),
+    );
+    if (audit?.isIntact === false) faults.push(`The audit log is broken at ${audit.brokenAt}`);
+    // A request without an answer may have been accepted or not.
+    const { answered, unanswered } = told.reads, reads = usedBy(steady) - told.records.length;
+    if (reads < answered || reads > answered + unanswered) {
+      faults.push(`${reads} reads are counted, of ${answered} that were answered and ${unanswered} that were not`);
+    }
+    return {
+      lost: told.records.filter((id) => !ids.has(id)).length,
+      twice: rows.length - sessions.size,
+      raced: usedBy(racing),
+      faults,
+    };
+  });

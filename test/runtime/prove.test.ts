@@ -1,0 +1,87 @@
+// `prove` kills a service and finds nothing lost, and it finds the fault of a build that answers before it commits.
+// Runs on every runtime in CI.
+// Runs in CI alone.
+import { readdir, readFile } from "node:fs/promises";
+import { build } from "esbuild";
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { createFolder, startCommand, until } from "../conformance/processes.ts";
+import { bundleReader, commandOf, currentRuntime, pathOf } from "../runtimes.ts";
+
+const test = suite(`prove on ${currentRuntime}`);
+
+const folder = await createFolder();
+test.after(() => folder.remove());
+
+const [runtime, ...program] = commandOf[currentRuntime]("src/cli.ts");
+if (currentRuntime === "Deno") program.splice(1, 0, "--allow-run");
+
+const prove = (args: string[], settings = {}, command = [runtime, ...program]) =>
+  startCommand([...command, "prove", ...args], settings);
+
+test("nothing that was answered is lost, and nothing of the trial stays", async () => {
+  // The settings of the user are not those of the trial.
+  const settings = { DATABASE_URL: "libsql://elsewhere.example", PORT: "1", ADMIN_TOKEN: "short" };
+  const trial = prove(["--json", "--kills", "3", "--folder", folder.path], settings);
+  assert.is(await trial.ended, 0, trial.said());
+  const { answers, quota, durationMs: _, unanswered: __, ...rest } = JSON.parse(trial.out());
+  assert.equal(rest, { kills: 3, lost: 0, twice: 0, faults: [], kept: true });
+  assert.is(quota.used, quota.limit);
+  assert.ok(answers > quota.limit);
+  assert.equal(await readdir(folder.path), []);
+});
+
+test("Ctrl-C ends it, and nothing of the trial stays", async () => {
+  const trial = prove(["--folder", folder.path]);
+  const hasLog = async () => (await readdir(folder.path, { recursive: true })).some((name) => name.endsWith("-wal"));
+  await until(hasLog);
+  assert.is(await trial.stop("SIGINT"), 130);
+  assert.equal(await readdir(folder.path), []);
+});
+
+test("a folder that does not exist is named", async () => {
+  const trial = prove(["--folder", `${folder.path}/none`]);
+  assert.is(await trial.ended, 1);
+  assert.match(trial.said(), /none.* cannot be written/);
+});
+
+if (currentRuntime === "Node") {
+  test("a build that answers before it commits is found", async () => {
+    const faulty = await bundleWithFault();
+    const trial = prove(["--json", "--kills", "5", "--folder", folder.path], {}, ["node", faulty]);
+    assert.is(await trial.ended, 1, trial.said());
+    const { lost, kept } = JSON.parse(trial.out());
+    assert.is(kept, false);
+    assert.ok(lost > 0);
+  });
+}
+
+/** The program with a driver that commits 20 ms after it has returned, or with the next transaction. */
+async function bundleWithFault(): Promise<string> {
+  const begin = `run({ sql: "begin immediate" });`, commit = `run({ sql: "commit" });\n        return results;`;
+  const outfile = bundleReader().replace(/[^/]+$/, "faulty.mjs");
+  await build({
+    ...{ entryPoints: [pathOf("src/cli.ts")], outfile, bundle: true, format: "esm", platform: "node" },
+    external: ["libsql"],
+    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
+    plugins: [{
+      name: "fault",
+      setup({ onLoad }) {
+        onLoad({ filter: /database\/file\.ts$/ }, async ({ path }) => {
+          const source = await readFile(path, "utf8");
+          assert.ok(source.includes(begin) && source.includes(commit));
+          const commitLate = `const end = () => database?.inTransaction && run({ sql: "commit" });
+        if (purpose === "serve") setTimeout(end, 20);
+        else end();
+        return results;`;
+          const contents = source.replace(begin, `if (database!.inTransaction) run({ sql: "commit" }); ${begin}`)
+            .replace(commit, commitLate);
+          return { contents, loader: "ts" };
+        });
+      },
+    }],
+  });
+  return outfile;
+}
+
+test.run();
