@@ -5,10 +5,10 @@ import { createLog } from "./common/log.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
+import { runChecks } from "./management/checks.ts";
 import { createDelivery, removeOldDeliveries } from "./management/deliver.ts";
 import type { Store } from "./management/operation.ts";
 import { after } from "./management/paced.ts";
-import { checkGuards } from "./management/rollout-checks.ts";
 import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
@@ -79,14 +79,11 @@ export default {
       () => undefined,
       (error) => ({ error }),
     );
-    const guards = await checkGuards(store, options.isOver);
-    if (guards.stopped > 0) {
-      log?.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: guards.stopped });
-    }
+    const errors = await runChecks({ store, log, isOver: options.isOver });
     const run = await runUpkeep(store, options);
     const failure = await delivering;
     if (failure !== undefined) throw failure.error;
-    if (guards.error !== undefined) throw guards.error;
+    if (errors.length > 0) throw errors[0];
     if ("nextAt" in run) return;
     if (run.error !== undefined) throw run.error;
     log?.info("Removed calls and records past their retention", { calls: run.calls, records: run.records });

@@ -15,7 +15,7 @@ import * as v from "./values.ts";
 /** What a check has done. `error` is what failed, if anything did. */
 export type GuardRun = { checked: number; stopped: number; error?: unknown };
 
-export const checkInterval = 60_000; // ms. A rollout is checked once in that time, however many services there are
+const checkInterval = 60_000; // ms. A rollout is checked once in that time, however many services there are
 
 /** The rollouts with a guard that are due. */
 const isDue = `ended_at is null and guard is not null and (checked_at is null or checked_at <= :now - ${checkInterval}

@@ -1,12 +1,12 @@
-// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database. Guards
-// of rollouts are checked each minute.
+// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database. What
+// `management/checks.ts` lists is checked each minute.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { checkGuards, checkInterval } from "../management/rollout-checks.ts";
+import { checkInterval, runChecks } from "../management/checks.ts";
 import { runUpkeep } from "../management/upkeep.ts";
 
 const interval = 3_600_000; // ms
@@ -14,13 +14,15 @@ const firstDelay = 10_000; // ms, because the start itself is busy
 const restAfterChecks = 20; // times as long as they took, so that long ones take little of the time
 const maxJitter = 30_000; // ms, so that services that started together do not run at once
 
+const withJitter = (ms: number): number => ms + Math.random() * Math.min(maxJitter, ms);
+
 type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
 
 /** Starts the upkeep. `stop` ends it after the current transaction. */
 export function startUpkeep(
   { database, clock, log, metrics }: Parts,
   delay = firstDelay,
-  checkDelay = checkInterval,
+  checkDelay = firstDelay,
 ): { stop(): void } {
   const store = { database: yielding(database), clock };
   const holder = crypto.randomUUID();
@@ -35,27 +37,20 @@ export function startUpkeep(
     () => totals.lastRunAt / 1000,
   );
   let isStopped = false;
-  let timer = schedule(runOnce, delay), guardTimer = schedule(checkOnce, checkDelay);
+  let timer = schedule(runOnce, withJitter(delay)), checkTimer = schedule(checkOnce, withJitter(checkDelay));
 
   function schedule(run: () => Promise<void>, ms: number) {
-    const timer = setTimeout(() => void run(), ms + Math.random() * Math.min(maxJitter, ms));
+    const timer = setTimeout(() => void run(), ms);
     timer.unref();
     return timer;
   }
 
   async function checkOnce(): Promise<void> {
     const startedAt = performance.now();
-    try {
-      const { stopped, error } = await checkGuards(store, () => isStopped);
-      if (stopped > 0) {
-        log.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: stopped });
-      }
-      if (error !== undefined) fail(error, "The check of a rollout's guard failed; it runs again");
-    } catch (error) {
-      fail(error, "The check of the guards of rollouts failed; it runs again");
-    }
-    const rest = restAfterChecks * (performance.now() - startedAt);
-    if (!isStopped) guardTimer = schedule(checkOnce, Math.max(checkInterval, rest));
+    const errors = await runChecks({ store, log, isOver: () => isStopped });
+    if (isStopped) return;
+    totals.failures += errors.length;
+    checkTimer = schedule(checkOnce, Math.max(checkInterval, restAfterChecks * (performance.now() - startedAt)));
   }
 
   async function runOnce(): Promise<void> {
@@ -80,20 +75,20 @@ export function startUpkeep(
     } catch (error) {
       fail(error);
     }
-    if (!isStopped) timer = schedule(runOnce, next);
+    if (!isStopped) timer = schedule(runOnce, withJitter(next));
   }
 
-  function fail(error: unknown, message = "Background upkeep failed; it runs again in an hour"): void {
+  function fail(error: unknown): void {
     if (isStopped) return; // the database may be closed already
     totals.failures++;
-    log.error(message, { cause: describeError(error) });
+    log.error("Background upkeep failed; it runs again in an hour", { cause: describeError(error) });
   }
 
   return {
     stop() {
       isStopped = true;
       clearTimeout(timer);
-      clearTimeout(guardTimer);
+      clearTimeout(checkTimer);
     },
   };
 }

@@ -1,0 +1,45 @@
+// What a service looks at each minute, besides the requests that it serves. Each check decides from what the database has, so that
+// any number of services may run them at once.
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { Store } from "./operation.ts";
+import { checkGuards } from "./rollout-checks.ts";
+
+/** What checks work with. `isOver` says whether to end, and is called between transactions. */
+export type CheckParts = { store: Store; log?: Log | undefined; isOver(): boolean };
+
+/** A check. One that fails rejects, after it has done what does not depend on the failure. */
+type Check = { name: string; run(parts: CheckParts): Promise<void> };
+
+export const checkInterval = 60_000; // ms from the end of one run to the next one
+
+const checks: readonly Check[] = [
+  {
+    name: "the guards of rollouts",
+    async run({ store, log, isOver }) {
+      const { stopped, error } = await checkGuards(store, isOver);
+      if (stopped > 0) {
+        log?.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: stopped });
+      }
+      if (error !== undefined) throw error;
+    },
+  },
+];
+
+/** Runs all checks, one after the other. Returns the errors of those that failed. */
+export async function runChecks(parts: CheckParts): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (const { name, run } of checks) {
+    if (parts.isOver()) break;
+    try {
+      await run(parts);
+    } catch (error) {
+      errors.push(error);
+      // A service that stops may have closed the database already.
+      if (!parts.isOver()) {
+        parts.log?.error(`The check of ${name} failed; it runs again`, { cause: describeError(error) });
+      }
+    }
+  }
+  return errors;
+}
