@@ -3,12 +3,14 @@ import type { Page, Resource } from "./page.ts";
 import { agreementPage } from "./pages/agreement.tsx";
 import { auditExport, auditPage } from "./pages/audit.tsx";
 import { comparePage } from "./pages/compare.tsx";
+import { deliveryPage } from "./pages/delivery.tsx";
 import { deploymentChangePage } from "./pages/deployment-change.tsx";
 import { deploymentPage } from "./pages/deployment.tsx";
 import { deploymentsPage } from "./pages/deployments.tsx";
 import { editPage, newPromptPage } from "./pages/edit.tsx";
 import { feedbackNamesPage } from "./pages/feedback-names.tsx";
 import { feedbackStatsPage } from "./pages/feedback-stats.tsx";
+import { eventTypesPage } from "./pages/event-types.tsx";
 import { keyPage, keysPage } from "./pages/keys.tsx";
 import { overviewPage } from "./pages/overview.tsx";
 import { pricesPage } from "./pages/prices.tsx";
@@ -27,6 +29,8 @@ import { settingsPage } from "./pages/settings.tsx";
 import { statsPage } from "./pages/stats.tsx";
 import { tokenPage, tokensPage } from "./pages/tokens.tsx";
 import { usagePage } from "./pages/usage.tsx";
+import { webhookPage } from "./pages/webhook.tsx";
+import { webhooksPage } from "./pages/webhooks.tsx";
 import { startPage, workspacesPage } from "./pages/workspaces.tsx";
 
 /** A path with a word in the place of a parameter comes before the one with the parameter. */
@@ -60,11 +64,15 @@ export const pages: readonly (Page | Resource)[] = [
   keyPage,
   tokensPage,
   tokenPage,
+  webhooksPage,
+  webhookPage,
+  deliveryPage,
   pricesPage,
   settingsPage,
   feedbackNamesPage,
   auditPage,
   auditExport,
+  eventTypesPage,
   searchPage,
   overviewPage,
 ];

@@ -10,6 +10,7 @@ import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
 import { hidingHashes, listSealed } from "./cursors.ts";
+import { actionOf } from "./event-types.ts";
 import { ExportText, toLines } from "./export.ts";
 import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source, Store } from "./operation.ts";
@@ -39,13 +40,17 @@ const AuditEntry = shape("AuditEntry", {
 });
 export type AuditEntry = Infer<typeof AuditEntry>;
 
+const oneAction = String.raw`[a-z_]+(\.([a-z_]+|\*))?`;
 const action = v.matching(
-  "an action such as deployment.promoted, or a noun such as deployment",
-  String.raw`^[a-z]+(\.[a-z_]+)?$`,
+  "actions such as deployment.promoted, or nouns such as deployment, separated by commas",
+  String.raw`^${oneAction}(,${oneAction})*$`,
 );
 const filter = {
   workspaceId: option(v.workspaceId, "Only entries of this workspace, which may have been deleted"),
-  action: option(action, "Only this action, such as deployment.promoted, or all actions of a noun, such as deployment"),
+  action: option(
+    action,
+    "Only these actions or types of events, such as deployment.promoted, or all of a noun, such as deployment",
+  ),
   target: option(v.label, "Only changes of the thing with this id"),
   actor: option(v.label, "Only changes by the token or the user of this name"),
   ...timeRange,
@@ -116,7 +121,8 @@ async function listEntries(
   { limit, cursor }: PageRequest,
 ): Promise<Page<AuditEntry>> {
   const bound = caller.workspaceId;
-  const given = { ...filter, workspaceId: filter.workspaceId ?? bound };
+  const { action, ...others } = { ...filter, workspaceId: filter.workspaceId ?? bound };
+  const given = { ...others, action: action === undefined ? undefined : toGlobs(action) };
   const args = Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
   );
@@ -140,6 +146,10 @@ async function listEntries(
   return { items: await Promise.all(items.map(async (row) => toItem(row, await hide(text(row, "hash"))))), nextCursor };
 }
 
+/** Globs for actions, in JSON, as each of which types of events and nouns are given. */
+const toGlobs = (given: string): string =>
+  JSON.stringify(given.split(",").map((each) => each.includes(".") ? actionOf(each) : `${each}.*`));
+
 /** How many entries of the workspace a row ends, by counting those since the row before it. */
 const numberInWorkspace = `sum((
     select count(*) from audit_log o
@@ -148,7 +158,7 @@ const numberInWorkspace = `sum((
 
 const conditions: Record<keyof Filter, string> = {
   workspaceId: "workspace_id = :workspaceId",
-  action: "(action = :action or action glob :action || '.*')",
+  action: "exists (select 1 from json_each(:action) where action glob value)",
   target: "target_id = :target",
   actor: "actor = :actor",
   from: "created_at >= :from",

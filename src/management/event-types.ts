@@ -52,6 +52,8 @@ export const eventTypes = {
 
 /** The actions of the audit log whose events have another name. */
 const actions: Partial<Record<string, string>> = { "prompt.version_published": "prompt.pushed" };
+/** The action that events of a type are entries of. */
+export const actionOf = (type: string): string => actions[type] ?? type;
 /** The type of the events of an action. */
 export const typeOf = (action: string): string =>
   Object.keys(actions).find((type) => actions[type] === action) ?? action;
@@ -74,7 +76,7 @@ export function actionsOf(wanted: string): string[] {
     const noun = /^(.+\.)\*$/.exec(each)?.[1];
     const found = knownTypes.filter((type) => noun === undefined ? type === each : type.startsWith(noun));
     if (found.length === 0) throw invalid(`There is no event ${each}. ${suggest(each)}`);
-    return found.map((type) => actions[type] ?? type);
+    return found.map(actionOf);
   });
 }
 

@@ -17,7 +17,7 @@ import type { Management, Source } from "./operation.ts";
 import { Origin, originIn } from "./origin.ts";
 import * as v from "./values.ts";
 
-const Subject = shape("EventSubject", {
+export const EventSubject = shape("EventSubject", {
   noun: described(v.text, "What changed, such as deployment"),
   id: orNull(v.text, "Its id. Null if all workspaces changed"),
   name: orNull(v.text, "Its name, or the reference of a deployment, as it is now. Null if it has none"),
@@ -32,7 +32,7 @@ export const Event = shape("Event", {
   type: described(v.text, "A noun and what happened to it, such as deployment.promoted"),
   createdAt: v.timestamp,
   workspaceId: orNull(v.textAs<WorkspaceId>(), "The workspace of what changed, or null"),
-  subject: Subject,
+  subject: EventSubject,
   from: orNull(v.positive, "The version before, if the event is about versions"),
   to: orNull(v.positive, "The version now, if the event is about versions"),
   before: orNull(v.anyObject, "The members that changed, with their values before. Null for a creation"),

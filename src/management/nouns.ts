@@ -156,7 +156,9 @@ export const nouns = {
       { name: "webhook_secrets", key: "webhook_id, secret", holder: "webhook_id" },
       { name: "webhook_deliveries", key: "webhook_id, number", holder: "webhook_id", bytes: "octet_length(event)" },
     ],
-    audit: { unlogged: ["createdAt", "lastSuccessAt"] },
+    audit: { unlogged: ["createdAt", "lastSuccessAt", "oldestDueAt"] },
+    page: "webhooks/:id",
+    section: { path: "webhooks", title: "Webhooks", isSetup: true },
   },
   price: {
     name: "Price",

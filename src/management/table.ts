@@ -43,12 +43,13 @@ export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, sel
     byId,
     find: async (database: Database, id: T["id"]): Promise<T | undefined> =>
       (await database.read(byId(id))).map(toItem)[0],
-    /** The items whose members have these values, newest first, and for which the condition holds. */
+    /** The items whose members have these values, newest first, and for which the condition holds, which may have arguments. */
     list(
       database: Database,
       filter: Record<string, string>,
       request: PageRequest,
       condition = "true",
+      args: Record<string, string> = {},
     ): Promise<Page<T>> {
       const conditions = Object.keys(filter).map((name) => `${toColumn(name)} = :${name} and `).join("");
       const sql = `select * from (${select}) where ${conditions}${condition} and id < coalesce(:cursor, '~')
@@ -56,7 +57,7 @@ export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, sel
       return readPage(
         database,
         request,
-        (page) => ({ sql, args: { ...filter, ...page } }),
+        (page) => ({ sql, args: { ...filter, ...args, ...page } }),
         toItem,
         ({ id }) => id,
       );

@@ -124,11 +124,12 @@ export const enableWebhook = operation({
 export async function disable(management: Management, before: Webhook, reason: (typeof reasons)[number]) {
   if (before.disabledAt !== null) return before;
   const off = { disabledAt: management.clock(), disabledReason: reason };
-  return await change(management, "webhook.disabled", before, off, [{
+  const after = await change(management, "webhook.disabled", before, off, [{
     sql: `update webhook_deliveries set due_at = null, outcome = 'stopped'
       where webhook_id = ? and due_at is not null`,
     args: [before.id],
   }]);
+  return { ...after, oldestDueAt: null };
 }
 
 export const disableWebhook = operation({

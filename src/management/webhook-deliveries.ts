@@ -6,6 +6,7 @@ import { integer, readerOf } from "../database/row.ts";
 import { described, exactly, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { EventSubject } from "./events.ts";
 import type { Event } from "./events.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
@@ -15,6 +16,8 @@ export const Delivery = shape("WebhookDelivery", {
   number: described(v.positive, "Its number, from 1 for each webhook, in the order of the events"),
   eventId: described(v.text, "The id of the event, which is the webhook-id of every attempt"),
   type: described(v.text, "The type of the event"),
+  subject: EventSubject,
+  path: orNull(v.text, "Where the console shows what the event is about, below the address of the console, or null"),
   createdAt: v.timestamp,
   attempts: described(v.count, "How many attempts there were, since it was last sent again"),
   dueAt: described(v.moment, "When the next attempt is due, in Unix milliseconds. Null if there is none"),
@@ -32,7 +35,8 @@ export type Delivery = Infer<typeof Delivery>;
 
 const toDelivery = readerOf(Delivery);
 
-const columns = `number, event_id, type, created_at, attempts, iif(due_at = 0, created_at, due_at) as due_at, outcome,
+const columns =
+  `number, event_id, type, event -> '$.subject' as subject, event ->> '$.path' as path, created_at, attempts, iif(due_at = 0, created_at, due_at) as due_at, outcome,
   last_at, status, response, error, duration_ms`;
 
 /** Whether the last attempt of a delivery failed, or it was stopped before. */

@@ -34,6 +34,10 @@ const webhook = {
   createdAt: v.timestamp,
   overlapEndsAt: described(v.moment, "Until when the previous secrets sign too, in Unix milliseconds, or null"),
   lastSuccessAt: described(v.moment, "When it last took a delivery, in Unix milliseconds, or null"),
+  oldestDueAt: described(
+    v.moment,
+    "When the oldest event came that it has not got yet, in Unix milliseconds. Null if nothing is due",
+  ),
   disabledAt: described(v.moment, "When it was switched off, in Unix milliseconds. Null if it is on"),
   disabledReason: orNull(
     oneOf(...reasons),
@@ -52,7 +56,13 @@ export const NewWebhook = shape("NewWebhook", {
 });
 export type NewWebhook = Infer<typeof NewWebhook>;
 
-export const webhookTable = tableOf(Webhook, "select * from webhooks");
+export const webhookTable = tableOf(
+  Webhook,
+  `select *, (
+      select created_at from webhook_deliveries where webhook_id = webhooks.id and due_at is not null
+      order by number limit 1
+    ) as oldest_due_at from webhooks`,
+);
 
 export const url = predicate<string>(
   `a URL of at most ${maxUrlLength} characters`,
@@ -158,7 +168,11 @@ export const createWebhook = operation({
       passOver(id),
       ...isSigned ? [added] : [],
     ]);
-    const dates = { overlapEndsAt: null, lastSuccessAt: null, disabledAt: null, disabledReason: null };
+    const dates = {
+      ...{ overlapEndsAt: null, lastSuccessAt: null, oldestDueAt: null },
+      disabledAt: null,
+      disabledReason: null,
+    };
     return { id, workspaceId, ...shown, createdAt, ...dates, secret: isSigned ? secret : null };
   },
 });
@@ -169,11 +183,17 @@ export const listWebhooks = operation({
   method: "GET",
   path: "/webhooks",
   command: "webhook list",
-  input: v.page,
+  input: {
+    workspaceId: option(v.workspaceId, "Only those that get the events of this workspace: its own, and those for all"),
+    ...v.page,
+  },
   output: pageOf(Webhook),
   isScoped: true,
-  run: ({ database, caller: { workspaceId } }, page) =>
-    webhookTable.list(database, workspaceId === undefined ? {} : { workspaceId }, page),
+  run({ database, caller: { workspaceId: bound } }, { workspaceId: wanted, ...page }) {
+    if (bound !== undefined) return webhookTable.list(database, { workspaceId: bound }, page);
+    if (wanted === undefined) return webhookTable.list(database, {}, page);
+    return webhookTable.list(database, {}, page, "coalesce(workspace_id, :wanted) = :wanted", { wanted });
+  },
 });
 
 export const readWebhook = operation({

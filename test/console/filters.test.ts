@@ -155,7 +155,7 @@ test("an unknown deployment does not show the records of another one", async () 
 test("the audit log keeps its form too", async () => {
   const { status, text } = await visitor.open(`${workspaceId}/audit?action=Nope!&actor=ann`);
   assert.is(status, 400);
-  assert.match(text, "Field action must be an action such as deployment.promoted");
+  assert.match(text, "Field action must be actions such as deployment.promoted");
   assert.match(text, /name="actor" type="text" value="ann"/);
 });
 

@@ -47,7 +47,10 @@ export const webhookCases: Record<string, Record<number, Ask[]>> = {
       },
     ],
   },
-  listWebhooks: { 200: [() => ({}), () => ({ query: { limit: "1" } })] },
+  listWebhooks: {
+    200: [() => ({}), ({ workspaceId }) => ({ query: { workspaceId, limit: "1" } })],
+    404: [() => ({ query: { workspaceId: "ws_none" } })],
+  },
   readWebhook: { 200: both },
   updateWebhook: {
     200: [

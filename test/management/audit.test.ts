@@ -211,11 +211,16 @@ test("entries can be filtered by workspace, action, target, actor and time", asy
   }
   assert.equal(await actionsOf(`?target=${deployId}`), ["deployment.deactivated", "deployment.created"]);
   assert.equal(await actionsOf("?action=deployment"), ["deployment.deactivated", ...Array(2).fill(made[0])]);
+  assert.equal(await actionsOf("?action=deployment.*,feedback_name"), await actionsOf("?action=deployment"));
+  assert.is((await actionsOf("?action=prompt,deployment.deactivated,nothing.at_all")).length, 3);
+  taken(await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, title: "Another" }), 201);
+  // The type of the event does as well.
+  assert.equal(await actionsOf("?action=prompt.version_published"), ["prompt.pushed"]);
   assert.equal(await actionsOf("?action=deploy"), []);
   refused(
     await world.manage("GET", "/audit?action=Deploy*"),
     400,
-    "Field action must be an action such as deployment.promoted, or a noun such as deployment",
+    "Field action must be actions such as deployment.promoted, or nouns such as deployment, separated by commas",
   );
   refused(await world.manage("GET", "/audit?workspaceId=ws_x"), 404, "Workspace ws_x not found");
 });

@@ -212,8 +212,8 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   const price = await make("/prices", { model: "m", input: "1", output: "2" });
   await world.submit(goodBody);
   const review = await make(`${of}/reviews`, { title: "Wednesday" });
-  taken(await world.manage("POST", "/webhooks", { url: "https://example.com/", workspaceId }), 201);
-  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review };
+  const webhook = await make("/webhooks", { url: "https://example.com/", workspaceId });
+  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review, webhook };
 }
 
 test.run();

@@ -2,8 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { notPublic } from "../../src/common/outbound-url.ts";
-import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
-import type { Send } from "../../src/management/deliver.ts";
+import { removeOldDeliveries } from "../../src/management/deliver.ts";
 import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
@@ -11,6 +10,8 @@ import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
 import { counting, createTenant, createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { deliverer } from "./deliverer.ts";
+import type { Answering } from "./deliverer.ts";
 import { dump, readAll, refused, taken } from "./management.ts";
 
 const test = suite("webhooks");
@@ -30,36 +31,6 @@ const deliveriesOf = async (world: World, { id }: Pick<Webhook, "id">, query = "
 const rename = async (world: World, name: string) =>
   taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name }));
 
-type Answering = (request: WebhookRequest) => Partial<Awaited<ReturnType<Send>>> | Error;
-
-/** What delivers in a process of a world, and what it has sent. The receiver takes everything unless it answers otherwise. */
-function deliverer(world: World, answer: Answering = () => ({})) {
-  const sent: WebhookRequest[] = [], results: string[] = [], errors: unknown[] = [];
-  const delivery = createDelivery({
-    store: { database: world.database, clock: () => world.now },
-    // deno-lint-ignore require-await
-    async send(request) {
-      sent.push(request);
-      const response = answer(request);
-      if (response instanceof Error) throw response;
-      return { status: 204, text: "", retryAfter: undefined, ...response };
-    },
-    isOver: () => false,
-    onAttempt: (result) => void results.push(result),
-    onError: (error) => void errors.push(error),
-  });
-  return {
-    ...{ sent, results },
-    async run(): Promise<WebhookRequest[]> {
-      const before = sent.length;
-      await delivery.look();
-      await delivery.rest();
-      assert.equal(errors, []);
-      return sent.slice(before);
-    },
-  };
-}
-
 const dataOf = ({ body }: WebhookRequest) => JSON.parse(body).data;
 const typesOf = (requests: WebhookRequest[]) => requests.map((request) => dataOf(request).type);
 
@@ -70,7 +41,7 @@ test("nothing that is read has more of a URL than its origin, and the secret is 
   assert.equal(created, {
     ...{ id: created.id, workspaceId: null, address: "https://hooks.example.com", events: "deployment.*,key.created" },
     ...{ format: "standard", createdAt: world.now, overlapEndsAt: null, lastSuccessAt: null },
-    ...{ disabledAt: null, disabledReason: null },
+    ...{ oldestDueAt: null, disabledAt: null, disabledReason: null },
   });
   assert.match(created.id, /^wh_[0-9a-z]{26}$/);
   const { secret: none } = await create(world, { url: github, format: "github", credential: "ghp_token" });
@@ -125,6 +96,15 @@ test("a webhook of a workspace gets the events of the workspace, numbered by the
   const [sent, ...others] = (await run()).map(dataOf);
   const { items } = taken<{ items: { id: string }[] }>(await world.manage("GET", `/events?workspaceId=${workspaceId}`));
   assert.equal([sent.id, sent.position, others], [items.at(-1)!.id, items.length, []]);
+});
+
+test("the webhooks of a workspace are its own, and those for all", async () => {
+  const world = await createWorld();
+  const { workspaceId } = await createTenant(world.admin);
+  const [own, all] = [await create(world, { workspaceId }), await create(world)];
+  await create(world, { workspaceId: world.workspaceId });
+  const found = await readAll<Webhook>(world, `/webhooks?workspaceId=${workspaceId}`);
+  assert.equal(found.map(({ id }) => id).sort(), [own.id, all.id].sort());
 });
 
 test("what fails is sent again after its waits, and after the last attempt the webhook is off", async () => {

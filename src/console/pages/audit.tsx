@@ -48,14 +48,15 @@ export const auditPage: Page = {
         </>
       ),
       actions: (
-        <a class="button" href={link(visit, ["audit", "export"], query)} download>
-          Export JSON
-        </a>
+        <>
+          <a class="button plain" href={link(visit, ["audit", "types"])}>Types of events</a>
+          <a class="button" href={link(visit, ["audit", "export"], query)} download>Export JSON</a>
+        </>
       ),
       body: (
         <>
           <Filters chips={<FilterChips visit={visit} path="audit" filters={filtersOf(visit)} />}>
-            <Field {...field("action", "Action")} placeholder="Action, as in deployment.promoted" isLong />
+            <Field {...field("action", "Action")} placeholder="Action, as in deployment.promoted,key" isLong />
             <Field {...field("actor", "Who")} />
             <Field {...field("target", "Id of what changed")} />
             <Select label="Time" name="last" value={queryValue(visit, "last")} options={spanOptions} isLabelHidden />

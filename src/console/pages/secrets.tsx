@@ -33,7 +33,7 @@ export const secretView = ({ title, name, secret, back, children }: Shown): View
       <h1>{title}</h1>
       <p class="lede">{isolated(name)}</p>
       <p></p>
-      <Notice kind="done">Copy it now. It is stored as a hash, and cannot be shown again.</Notice>
+      <Notice kind="done">Copy it now. It cannot be shown again.</Notice>
       <div class="copy">
         <code class="secret">{secret}</code>
       </div>
@@ -141,12 +141,17 @@ const overlaps = [
   [String(7 * 24 * hour), "7 days"],
 ] as const;
 
+/** The choice of how long an old secret may stay valid. */
+export const OverlapField = (): Html => (
+  <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+);
+
 const rotationForms = (users: string): Html => (
   <>
     <Form submit="Make a new secret">
       <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
       <HiddenField name="do" value="rotate" />
-      <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
+      <OverlapField />
     </Form>
     <details>
       <summary>Revoke it for good</summary>

@@ -1,0 +1,79 @@
+// What pages show of a webhook: whether it is on, which events it gets, and what became of a delivery.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { notFound } from "../../common/errors.ts";
+import type { WebhookId } from "../../common/ids.ts";
+import type { Delivery } from "../../management/webhook-deliveries.ts";
+import { readWebhook } from "../../management/webhooks.ts";
+import type { Webhook } from "../../management/webhooks.ts";
+import { ago, excerpt } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
+import { Chip } from "./chips.tsx";
+
+/** The webhook in the path: one of the workspace in the path, or for all. */
+export async function findWebhook(visit: ConsoleRequest): Promise<Webhook> {
+  const id = visit.params.webhookId as WebhookId, webhook = await visit.call(readWebhook, { id });
+  if (webhook.workspaceId !== null && webhook.workspaceId !== visit.workspace?.id) throw notFound("Webhook", id);
+  return webhook;
+}
+
+/** Why a webhook is off, in words. */
+const causes: Record<NonNullable<Webhook["disabledReason"]>, string> = {
+  user: "switched off by someone",
+  gone: "its receiver is gone",
+  failing: "deliveries failed for days",
+};
+
+/** Whether a webhook was switched off for what its receiver did. */
+export const hasBroken = ({ disabledReason: reason }: Webhook): boolean => reason === "gone" || reason === "failing";
+
+/** Whether a webhook is on, and why not, or how old the oldest event is that it has not got yet. */
+export function healthOf({ disabledAt, disabledReason, oldestDueAt }: Webhook, now: number): Html {
+  if (disabledReason !== null) {
+    return (
+      <>
+        <Chip kind={disabledReason === "user" ? "off" : "bad"}>off</Chip>
+        <p class="hint">{causes[disabledReason]} {ago(disabledAt, now)}</p>
+      </>
+    );
+  }
+  return (
+    <>
+      <Chip kind="live">on</Chip>
+      {oldestDueAt !== null && <p class="hint">oldest undelivered event {ago(oldestDueAt, now)}</p>}
+    </>
+  );
+}
+
+/** The workspaces whose events a webhook gets. */
+export const scopeOf = (visit: ConsoleRequest, { workspaceId }: Webhook): Part =>
+  workspaceId === null ? "all workspaces" : isolated(visit.workspace?.name ?? workspaceId);
+
+/** The types of the events that a webhook gets, with a link to those that have happened. */
+export const eventsOf = (visit: ConsoleRequest, { workspaceId, events }: Webhook): Html => (
+  <a href={link(visit, ["audit"], { action: events, everywhere: workspaceId === null ? "yes" : "" })}>
+    {events === null ? "all" : events.split(",").map((type, nth) => [nth > 0 && ", ", breakable(type)])}
+  </a>
+);
+
+/** What became of a delivery. */
+export function outcomeOf({ outcome, attempts, status }: Delivery): Html {
+  const answered = status !== null && ` ${status}`;
+  if (outcome === "delivered") return <Chip kind="live">delivered{answered}</Chip>;
+  if (outcome === "stopped") return <Chip kind="off">stopped{answered}</Chip>;
+  if (outcome === "failed") return <Chip kind="bad">failed{answered}</Chip>;
+  return attempts === 0 ? <Chip>due</Chip> : <Chip kind="bad">retrying{answered}</Chip>;
+}
+
+const maxName = 80; // characters
+
+/** What the event of a delivery is about, with a link to it. */
+export function subjectOf({ root }: ConsoleRequest, { subject, path }: Delivery): Part {
+  const name = subject.name ?? subject.id;
+  if (name === null) return subject.noun;
+  return path === null ? excerpt(name, maxName) : <a href={root + path}>{excerpt(name, maxName)}</a>;
+}
