@@ -15,6 +15,7 @@ import { openWithDriver } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations, auditPresentations } from "./access.ts";
+import { alertPresentations } from "./alerts.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
@@ -170,6 +171,7 @@ const operationCommands = commandsOf(operations, [
   ...auditPresentations,
   ...eventPresentations,
   ...webhookPresentations,
+  ...alertPresentations,
 ]);
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];

@@ -30,7 +30,7 @@ export function overview(columns = defaultWidth): string {
   const hasSeveral = ([, verbs]: Row) => /^[^[].*,/.test(verbs);
   const others = rows.filter((row) => !hasSeveral(row)).map((row) => row.join(" ").trimEnd());
   return `Usage: promptledger NOUN [VERB] [OPTIONS]
-${layOutRows(rows.filter(hasSeveral), columns)}${wrap(`  ${others.join(", ")}`, columns, 2)}
+${layOutPairs(rows.filter(hasSeveral), columns)}${wrap(`  ${others.join(", ")}`, columns, 2)}
 
 ${examples}
 ${wrap(more, columns)}
@@ -95,13 +95,28 @@ function listParameters(chosen: Command[]): Row[] {
 const maxMargin = 22; // columns
 
 /** Two columns, of which the second is wrapped. It begins in its own line where the first one is too wide. */
-function layOutRows(rows: Row[], columns: number): string {
-  const margin = Math.min(maxMargin, Math.max(...rows.map(([name]) => widthOf(name))));
+function layOutRows(rows: Row[], columns: number, widest = Math.max(...rows.map(([name]) => widthOf(name)))): string {
+  const margin = Math.min(maxMargin, widest);
   const indent = " ".repeat(margin + 4);
   return rows.map(([name, text]) => {
     const first = widthOf(name) <= margin ? `  ${name.padEnd(margin)}  ` : `  ${name}\n${indent}`;
     return `${first}${wrap(indent + text, columns, indent.length).slice(indent.length)}\n`;
   }).join("");
+}
+
+/** The same, with two rows in a line where both are short, so that the nouns fit into a terminal. */
+function layOutPairs(rows: Row[], columns: number): string {
+  const margin = Math.max(...rows.map(([name]) => widthOf(name))), half = Math.floor(columns / 2);
+  const cell = ([name, text]: Row) => `  ${name.padEnd(margin)}  ${text}`;
+  const isShort = (row: Row | undefined) => row !== undefined && widthOf(cell(row)) < half;
+  let text = "";
+  for (let nth = 0; nth < rows.length; nth++) {
+    const row = rows[nth]!;
+    text += isShort(row) && isShort(rows[nth + 1])
+      ? `${cell(row).padEnd(half)}${cell(rows[++nth]!)}\n`
+      : layOutRows([row], columns, margin);
+  }
+  return text;
 }
 
 /** Says what is unknown in the words of a command, and which command is nearest. `first` is the first argument. */

@@ -43,6 +43,7 @@ const kinds: Record<string, Kind> = {
     expected: `a duration such as 45s, 30m, 12h or 90d, at most ${maxDuration / day}d`,
     read: (text) => readDuration(text, 0),
   },
+  WINDOW: { expected: "between 5m and 1d, such as 15m or 2h", read: readWindow },
   AGE: { expected: `between 1d and ${maxDuration / day}d`, read: (text) => readDuration(text, day) },
   RETENTION: {
     expected: `between 1d and ${maxDuration / day}d, or forever`,
@@ -114,6 +115,11 @@ function readTime(text: string): number | undefined {
 function readDuration(text: string, min: number): number | undefined {
   const duration = readUnits(text);
   return duration !== undefined && duration >= min && duration <= maxDuration ? duration : undefined;
+}
+
+function readWindow(text: string): number | undefined {
+  const window = readDuration(text, 5 * 60_000);
+  return window !== undefined && window <= day ? window : undefined;
 }
 
 function readUnits(text: string): number | undefined {

@@ -20,6 +20,7 @@ export type PriceId = Id<"price">;
 export type ReviewId = Id<"review">;
 export type RolloutId = Id<"ro">;
 export type WebhookId = Id<"wh">;
+export type AlertId = Id<"alert">;
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Prefix> =>

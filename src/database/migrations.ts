@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "031-find-due-webhooks";
+export const latestMigration = "033-create-alerts";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1108,6 +1108,46 @@ create index deliveries_by_time on webhook_deliveries (created_at);
 drop index due_deliveries;
 
 create index due_deliveries on webhook_deliveries (webhook_id, due_at) where due_at is not null;
+`,
+  },
+  {
+    name: "033-create-alerts",
+    checksum: "617083052819ee2c4d0fab26ed49ecb03e0968ee966b9915737812e6ce7a93be",
+    sql: `-- Alerts: conditions on the records or the calls of a time, such as \`failures>5%\`. A service checks each once a minute.
+
+create table alerts (
+  id text primary key,
+  workspace_id text not null,
+  -- What it watches: a deployment, a prompt, or without either the whole workspace.
+  deployment_id text,
+  prompt_id text,
+  condition text not null,
+  over_ms integer not null,
+  -- How many records the condition needs. Null if it needs none.
+  at_least integer,
+  -- How long the condition must not hold before the alert resolves.
+  keep_firing_ms integer not null,
+  created_at integer not null,
+  -- When its condition was set.
+  changed_at integer not null,
+  mute_ends_at integer,
+  state text not null check (state in ('ok', 'firing', 'no_data')),
+  -- When it got this state.
+  state_at integer not null,
+  -- Since when the condition of an alert that fires does not hold.
+  clear_at integer,
+  -- What the last check found.
+  value real,
+  records integer,
+  checked_at integer,
+  -- How often a check began or the condition was set. Only the last check stores what it finds.
+  turn integer not null,
+  check (deployment_id is null or prompt_id is null)
+) strict;
+
+create index alerts_by_workspace on alerts (workspace_id, id);
+
+create index firing_alerts on alerts (id) where state = 'firing';
 `,
   },
 ];

@@ -4,6 +4,7 @@ import { contended } from "../common/errors.ts";
 import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
+import { alertTable } from "./alerts.ts";
 import { apiKeyTable } from "./api-keys.ts";
 import { findLogStart, readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
@@ -35,6 +36,7 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   deployment: { where: findDeployments, toItem: toDeployment },
   review: { where: findReviews, toItem: toReview },
   webhook: webhookTable,
+  alert: alertTable,
   price: priceTable,
 };
 

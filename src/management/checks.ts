@@ -2,6 +2,7 @@
 // any number of services may run them at once.
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
+import { checkAlerts } from "./alert-checks.ts";
 import type { Store } from "./operation.ts";
 import { checkGuards } from "./rollout-checks.ts";
 
@@ -21,6 +22,15 @@ const checks: readonly Check[] = [
       if (stopped > 0) {
         log?.warn("Stopped rollouts whose candidate was beyond a limit of the guard", { rollouts: stopped });
       }
+      if (error !== undefined) throw error;
+    },
+  },
+  {
+    name: "alerts",
+    async run({ store, log, isOver }) {
+      const { fired, resolved, error } = await checkAlerts(store, isOver);
+      if (fired > 0) log?.warn("Alerts fire", { alerts: fired });
+      if (resolved > 0) log?.info("Alerts resolved", { alerts: resolved });
       if (error !== undefined) throw error;
     },
   },

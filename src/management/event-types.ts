@@ -48,6 +48,13 @@ export const eventTypes = {
   "webhook.enabled": "A webhook is on again",
   "webhook.disabled": "A webhook is off: somebody switched it off, or its deliveries failed",
   "webhook.deleted": "A webhook was deleted",
+  "alert.created": "An alert was created",
+  "alert.updated": "An alert has another condition",
+  "alert.deleted": "An alert was deleted",
+  "alert.muted": "An alert is muted for some time",
+  "alert.unmuted": "An alert is no longer muted",
+  "alert.fired": "An alert fires: its condition holds",
+  "alert.resolved": "An alert fires no more",
 } as const;
 
 /** The actions of the audit log whose events have another name. */

@@ -1,13 +1,14 @@
 // The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
 import { invalid } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
-import { feedbackNamePattern } from "../schema/feedback.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
+import { findKind, limitedPattern, readLimited } from "./limits.ts";
+import type { Limited } from "./limits.ts";
 import { amountText, measureName } from "./rollout-sentences.ts";
 
 const measures = ["failures", "latency", "p95", "tokens", "cost"];
-const condition = String.raw`(?:feedback\.)?${feedbackNamePattern}=[+-]\d{1,9}(?:\.\d{1,6})?%?`;
+const condition = String.raw`${limitedPattern}=[+-]\d{1,9}(?:\.\d{1,6})?%?`;
 const pattern = `^${condition}(,${condition})*$`;
 const maxConditions = 10;
 
@@ -45,28 +46,24 @@ export const guardMembers = {
   certain: orNull(certain, "How certain it must be that a limit is passed, in percent, or null without a guard"),
 };
 
-type Limit = { name: string; isFeedback: boolean; sign: 1 | -1; limit: number; isPercent: boolean; text: string };
+type Limit = Limited & { sign: 1 | -1; limit: number; isPercent: boolean };
 
 const readLimits = (guard: string): Limit[] =>
   guard.split(",").map((text) => {
-    const [, prefix, name, sign, digits, percent] = /^(feedback\.)?([^=]+)=([+-])([^%]+)(%?)$/.exec(text)!;
-    const isFeedback = prefix !== undefined || !measures.includes(name!);
+    const [, limited, sign, digits, percent] = /^([^=]+)=([+-])([^%]+)(%?)$/.exec(text)!;
     const isPercent = percent === "%", amount = Number(`${sign}${digits}`);
     return {
-      name: name!,
-      isFeedback,
+      ...readLimited(text, limited!, measures),
       sign: sign === "+" ? 1 : -1,
       limit: isPercent ? amount / 100 : amount,
       isPercent,
-      text,
     };
   });
 
 /** Throws if a limit has not the unit that its measure has. `names` has the kinds of the feedback that is known. */
 export function requireUnits(guard: string, names: { name: string; kind: FeedbackKind }[]): void {
-  for (const { name, isFeedback, isPercent, text } of readLimits(guard)) {
-    const kind = isFeedback ? names.find((each) => each.name === name)?.kind : undefined;
-    if (kind === "label") throw invalid(`A guard takes no labels, and ${name} has them: remove ${text}`);
+  for (const limit of readLimits(guard)) {
+    const { isFeedback, isPercent, text } = limit, kind = findKind(limit, names, "A guard");
     if (isPercent ? kind === "number" : !isFeedback || kind === "boolean") {
       throw invalid(`The limit ${text} must be ${isPercent ? "without" : "in"} %`);
     }

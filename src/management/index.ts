@@ -1,5 +1,7 @@
 // Every operation of management, in the order in which OpenAPI and help show them. A noun is registered only here. HTTP
 // routes, the OpenAPI description and the commands, local and remote, follow from this list.
+import { alertChangeOperations } from "./alert-changes.ts";
+import { alertOperations } from "./alerts.ts";
 import { apiKeyOperations } from "./api-keys.ts";
 import { applyPrompts } from "./apply.ts";
 import { auditOperations } from "./audit.ts";
@@ -108,6 +110,11 @@ export const groups = [
     tag: "Webhooks",
     about: "Addresses to which the service sends events, and what became of each delivery.",
     operations: [...webhookOperations, ...webhookChangeOperations, ...deliveryOperations],
+  },
+  {
+    tag: "Alerts",
+    about: "Conditions on records and calls. The service checks them each minute, and makes an event when one fires.",
+    operations: [...alertOperations, ...alertChangeOperations],
   },
 ] as const satisfies readonly Group[];
 

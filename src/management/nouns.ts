@@ -160,6 +160,22 @@ export const nouns = {
     page: "webhooks/:id",
     section: { path: "webhooks", title: "Webhooks", isSetup: true },
   },
+  alert: {
+    name: "Alert",
+    prefix: "alert",
+    owner: "workspace",
+    title: `condition || coalesce(' of ' || coalesce(
+      (select p.name || '@' || d.name from deployments d join prompts p on p.id = d.prompt_id where d.id = deployment_id),
+      (select p.name from prompts p where p.id = alerts.prompt_id)
+    ), '')`,
+    tables: [{ name: "alerts" }],
+    audit: {
+      unlogged: [
+        ...["reference", "createdAt", "changedAt"],
+        ...["state", "stateAt", "clearAt", "value", "records", "checkedAt"],
+      ],
+    },
+  },
   price: {
     name: "Price",
     prefix: "price",

@@ -75,6 +75,7 @@ export const priceId = idOf("price");
 export const reviewId = idOf("review");
 export const rolloutId = idOf("rollout");
 export const webhookId = idOf("webhook");
+export const alertId = idOf("alert");
 export const recordId = idOf("record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

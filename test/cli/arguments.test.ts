@@ -166,6 +166,8 @@ const samples: Record<string, string> = {
   NUMBER: "0.5",
   PERCENT: "50",
   LIMITS: "failures=+2%",
+  LIMIT: "failures>5%",
+  WINDOW: "15m",
 };
 
 const argvOf = (parameters: Parameter[]) =>

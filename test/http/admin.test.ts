@@ -252,6 +252,7 @@ const good: Record<string, object> = {
   setPrice: { model: "x", input: "1", output: "1" },
   setPrices: { prices: [] },
   createWebhook: { url: "https://example.com/" },
+  createAlert: { condition: "records<1" },
   compareStats: { a: "x", b: "x" },
   applyPrompts: { workspaceId: "x", prompts: [] },
   readLiveVersion: { time: 1 },

@@ -9,6 +9,7 @@ import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
+import { alertCases, makeAlerts } from "./openapi-alert-cases.ts";
 import { makeWebhooks, webhookCases } from "./openapi-webhook-cases.ts";
 
 /** A world with everything that operations can show, on a database that can be made to fail. */
@@ -67,6 +68,7 @@ async function fillWorld() {
     priceId: await makePrice(world),
     cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
     webhooks: await makeWebhooks(world),
+    alerts: await makeAlerts(world),
   };
   await world.drain();
   return { facts, statements: await readStatements(world.database) };
@@ -939,6 +941,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
   },
   ...webhookCases,
+  ...alertCases,
   reindex: { 200: [() => ({})] },
   verify: {
     200: [

@@ -62,6 +62,8 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   removePrice: () => ({ id: "price_x" }),
   createWebhook: () => ({ url: "https://example.com/" }),
   resendWebhookDeliveries: () => ({ delivery: 1 }),
+  createAlert: () => ({ condition: "records<1" }),
+  updateAlert: () => ({ overMs: 3_600_000 }),
 };
 
 async function send(world: World, { method, path, input }: AnyOperation, values: Input, token: string) {
@@ -101,6 +103,7 @@ async function namedOf(world: World): Promise<Named> {
     Review: taken<{ id: string }>(await world.manage("POST", `/workspaces/${workspaceId}/reviews`, { title: "x" })).id,
     Rollout: rollout,
     Webhook: await addWebhook(world),
+    Alert: await addAlert(world),
   };
 }
 
@@ -124,6 +127,16 @@ async function addWebhook({ manage, workspaceId }: World): Promise<string> {
   return taken<{ id: string }>(await manage("POST", "/webhooks", webhook), 201).id;
 }
 
+/** A muted one, so that each operation changes it. */
+async function addAlert({ manage, workspaceId }: World): Promise<string> {
+  const { id } = taken<{ id: string }>(
+    await manage("POST", `/workspaces/${workspaceId}/alerts`, { condition: "records<1" }),
+    201,
+  );
+  taken(await manage("POST", `/alerts/${id}/mute`));
+  return id;
+}
+
 const absent: Named = {
   Workspace: newId("ws", noon),
   "API key": newId("key", noon),
@@ -134,6 +147,7 @@ const absent: Named = {
   Review: newId("review", noon),
   Rollout: newId("ro", noon),
   Webhook: newId("wh", noon),
+  Alert: newId("alert", noon),
 };
 
 /** The input members that name something by an id. */

@@ -1,0 +1,102 @@
+// Changes of alerts that people make: of their definition, and for how long they are quiet.
+import { option, optional } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import {
+  Alert,
+  definitionInput,
+  definitionOf,
+  requireAlert,
+  requireCondition,
+  resolvedBy,
+  toAtLeast,
+} from "./alerts.ts";
+import { changeInfo, operation } from "./operation.ts";
+import type { Management } from "./operation.ts";
+import { updateOf } from "./table.ts";
+
+const hour = 3_600_000; // ms
+
+export const updateAlert = operation({
+  id: "updateAlert",
+  summary: "Change the condition of an alert, or how it counts. One that fires resolves, and is checked anew",
+  method: "PATCH",
+  path: "/alerts/{id}",
+  role: "editor",
+  command: "alert update ID [--when LIMIT] [--over WINDOW] [--at-least N] [--keep-firing DURATION]",
+  input: {
+    id: v.alertId,
+    condition: optional(definitionInput.condition),
+    overMs: optional(definitionInput.overMs),
+    atLeast: optional(definitionInput.atLeast),
+    keepFiringMs: optional(definitionInput.keepFiringMs),
+    ...changeInfo,
+  },
+  output: Alert,
+  refusals: ["conflict"],
+  async run(management, { id, ...input }) {
+    const before = await requireAlert(management, id), { workspaceId } = before;
+    const { condition = before.condition, overMs = before.overMs, keepFiringMs = before.keepFiringMs } = input;
+    if (condition !== before.condition) await requireCondition(management, workspaceId, condition);
+    const atLeast = toAtLeast(condition, input.atLeast, before.atLeast);
+    const defined = { condition, overMs, atLeast, keepFiringMs }, now = management.clock();
+    if (JSON.stringify(definitionOf({ ...before, ...defined })) === JSON.stringify(definitionOf(before))) return before;
+    const unchecked = { clearAt: null, value: null, records: null, checkedAt: null };
+    const after: Alert = { ...before, ...defined, ...unchecked, changedAt: now, state: "no_data", stateAt: now };
+    const change = { action: "alert.updated", id, workspaceId };
+    await management.commit(
+      [
+        ...resolvedBy(before, "The alert was changed"),
+        { ...change, before: definitionOf(before), after: definitionOf(after) },
+      ],
+      [
+        updateOf("alerts", id, { ...defined, ...unchecked, changedAt: now, state: "no_data", stateAt: now }),
+        { sql: "update alerts set turn = turn + 1 where id = ?", args: [id] },
+      ],
+    );
+    return after;
+  },
+});
+
+/** Sets until when an alert is muted. */
+async function setMuted(management: Management, before: Alert, muteEndsAt: number | null): Promise<Alert> {
+  const { id, workspaceId } = before, after = { ...before, muteEndsAt };
+  const action = muteEndsAt === null ? "unmuted" : "muted";
+  await management.commit([{ action: `alert.${action}`, id, workspaceId, before, after }], [
+    updateOf("alerts", id, { muteEndsAt }),
+  ]);
+  return after;
+}
+
+export const muteAlert = operation({
+  id: "muteAlert",
+  summary: "Mute an alert for some time. It is still checked, but neither fires nor resolves until the time is over",
+  method: "POST",
+  path: "/alerts/{id}/mute",
+  role: "editor",
+  command: "alert mute ID --for DURATION",
+  input: {
+    id: v.alertId,
+    forMs: option(v.period, "How long from now on, in milliseconds", { default: hour }),
+    ...changeInfo,
+  },
+  output: Alert,
+  run: async (management, { id, forMs = hour }) =>
+    await setMuted(management, await requireAlert(management, id), management.clock() + forMs),
+});
+
+export const unmuteAlert = operation({
+  id: "unmuteAlert",
+  summary: "End the mute of an alert. If its condition holds, the next check makes it fire",
+  method: "POST",
+  path: "/alerts/{id}/unmute",
+  role: "editor",
+  command: "alert unmute ID",
+  input: { id: v.alertId, ...changeInfo },
+  output: Alert,
+  async run(management, { id }) {
+    const before = await requireAlert(management, id);
+    return before.muteEndsAt === null ? before : await setMuted(management, before, null);
+  },
+});
+
+export const alertChangeOperations = [updateAlert, muteAlert, unmuteAlert] as const;

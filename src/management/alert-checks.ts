@@ -1,0 +1,232 @@
+// Checks the alerts: counts the records and the calls in the time of each, and says in the audit log which fire and which resolve.
+// The numbers are those of statistics of the same time.
+import type { AlertId } from "../common/ids.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { integer, text } from "../database/row.ts";
+import { countReads } from "../ledger/reads.ts";
+import { countRecords } from "../ledger/stats.ts";
+import { toStats } from "../ledger/summary.ts";
+import { exactly, nullable, oneOf } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import * as v from "./values.ts";
+import {
+  durationText,
+  isBeyond,
+  isSilence,
+  isTotal,
+  needsReads,
+  readCondition,
+  readMeasure,
+  valueText,
+} from "./alert-conditions.ts";
+import type { Condition, Counts } from "./alert-conditions.ts";
+import { alertTable } from "./alerts.ts";
+import type { Alert } from "./alerts.ts";
+import { operation, perform } from "./operation.ts";
+import type { Session, Store } from "./operation.ts";
+import { deployIdsOf, scopeOfDeployment, scopeOfWorkspace, toCount } from "./record-filter.ts";
+import type { Scope } from "./record-filter.ts";
+
+/** What a check has done. `error` is what failed, if anything did. */
+export type AlertRun = { checked: number; fired: number; resolved: number; error?: unknown };
+
+// ms. An alert is checked once in that time, however many services there are. It is a little less than services leave between two
+// runs of their checks, because no two clocks are alike.
+const checkInterval = 55_000;
+
+/** The alerts that are due. A check that is ahead comes from a clock that was wrong. */
+const isDue = `(checked_at is null or checked_at <= :now - ${checkInterval} or checked_at > :now + ${checkInterval})
+  and workspace_id not in (select id from deleted_workspaces)`;
+
+/** Alerts that count the same records share the key. */
+const keyOf = "workspace_id || ' ' || coalesce(deployment_id, prompt_id, '') || ' ' || over_ms";
+
+const findDue = (now: number): Statement => ({
+  sql: `select ${keyOf} as key, json_group_array(id) as ids from alerts where ${isDue} group by key order by min(id)`,
+  args: { now },
+});
+
+const claim = (ids: string, now: number): Statement => ({
+  sql: `update alerts set checked_at = :now, turn = turn + 1
+    where id in (select value from json_each(:ids)) and ${isDue} returning id, turn`,
+  args: { ids, now },
+});
+
+/** What a check makes of an alert. */
+const outcome = {
+  state: oneOf("ok", "firing", "no_data"),
+  clearAt: nullable(v.timestamp),
+  value: nullable(v.numeric),
+  records: v.count,
+};
+const Outcome = exactly(outcome);
+type Outcome = Infer<typeof Outcome>;
+
+/** Stores what a check found, if it is the last one of the alert and it neither fires nor resolves. */
+const store = (id: AlertId, turn: number, { state, ...found }: Outcome, now: number): Statement => ({
+  sql: `update alerts set value = :value, records = :records, clear_at = :clearAt, state = :state,
+      state_at = iif(state = :state, state_at, :now)
+    where id = :id and turn = :turn and (state = 'firing') = (:state = 'firing')`,
+  args: { ...found, id, turn, state, now },
+});
+
+/** Makes an alert fire or resolve, unless it does already, was checked again, or has been changed. */
+const turnAlert = operation({
+  id: "turnAlert",
+  summary: "Say that an alert fires or resolves",
+  method: "POST",
+  path: "/alerts/{id}/state",
+  role: "editor",
+  input: { id: v.alertId, turn: v.count, now: v.timestamp, ...outcome, note: v.note },
+  output: exactly({ changed: v.boolean }),
+  async run(management, { id, turn, now, note: _, ...found }) {
+    const { database } = management, isFiring = found.state === "firing";
+    const [row] = await database.read(alertTable.where("id = ? and turn = ?", [id, turn]));
+    if (row === undefined || (row.state === "firing") === isFiring) return { changed: false };
+    const { workspaceId, deployId, promptId, condition, overMs, muteEndsAt } = alertTable.toItem(row);
+    if (isMuted({ muteEndsAt }, now)) return { changed: false };
+    const { value, records } = found, { limit } = readCondition(condition);
+    const details = { deployId, promptId, condition, overMs, value, limit, records, from: now - overMs, to: now };
+    const [before, state] = isFiring ? ["ok", "firing"] as const : ["firing", "ok"] as const;
+    await management.commit([{
+      action: isFiring ? "alert.fired" : "alert.resolved",
+      ...{ id, workspaceId },
+      before: { state: before },
+      after: { state, ...details },
+    }], [{
+      sql: `update alerts set value = :value, records = :records, clear_at = null, state = :state, state_at = :now
+        where id = :id`,
+      args: { id, value, records, state: found.state, now },
+    }]);
+    return { changed: true };
+  },
+});
+
+const isMuted = ({ muteEndsAt }: Pick<Alert, "muteEndsAt">, now: number): boolean =>
+  muteEndsAt !== null && now < muteEndsAt;
+
+/** Checks the alerts that no service has checked in the last minute. */
+export async function checkAlerts(store: Store, isOver: () => boolean = () => false): Promise<AlertRun> {
+  const { database, clock } = store;
+  const run: AlertRun = { checked: 0, fired: 0, resolved: 0 };
+  for (const row of await database.read(findDue(clock()))) {
+    if (isOver()) return run;
+    const now = clock();
+    const [claimed] = await database.write([claim(text(row, "ids"), now)]);
+    if (claimed!.length === 0) continue;
+    try {
+      const turns = new Map(claimed!.map((row) => [text<AlertId>(row, "id"), integer(row, "turn")]));
+      await checkTogether(store, turns, now, run);
+    } catch (error) {
+      // Those that fail do not keep the others from being checked.
+      run.error ??= error;
+    }
+  }
+  return run;
+}
+
+/** Checks alerts that count the same records. */
+async function checkTogether(
+  session: Store,
+  turns: ReadonlyMap<AlertId, number>,
+  now: number,
+  run: AlertRun,
+): Promise<void> {
+  const { database } = session;
+  const alerts = await readAlerts(database, [...turns.keys()]), [first] = alerts;
+  if (first === undefined) return;
+  const scope = await scopeOf(session, first);
+  const conditions = new Map(alerts.map(({ id, condition }) => [id, readCondition(condition)]));
+  const counts = await count(session, scope, [now - first.overMs, now], [...conditions.values()]);
+  const unchanged: Statement[] = [];
+  for (const alert of alerts) {
+    const { id } = alert, turn = turns.get(id)!, condition = conditions.get(id)!;
+    const found = outcomeOf(alert, condition, counts, now);
+    run.checked++;
+    if ((alert.state === "firing") === (found.state === "firing")) {
+      unchanged.push(store(id, turn, found, now));
+      continue;
+    }
+    const caller = { source: "embedded", actor: "alerts", role: "owner" } as const;
+    const input = { id, turn, now, ...found, note: describe(alert, condition, found) };
+    const { changed } = await perform(turnAlert, { ...session, caller } satisfies Session, { value: input });
+    if (changed) run[found.state === "firing" ? "fired" : "resolved"]++;
+  }
+  if (unchanged.length > 0) await database.write(unchanged);
+}
+
+const readAlerts = async (database: Database, ids: AlertId[]): Promise<Alert[]> =>
+  (await database.read(alertTable.where("id in (select value from json_each(?)) order by id", [JSON.stringify(ids)])))
+    .map(alertTable.toItem);
+
+/** The deployments that an alert watches. Archived ones take no calls, so that an alert on one of them has nothing to watch. */
+async function scopeOf(store: Store, { workspaceId, deployId, promptId }: Alert): Promise<Scope> {
+  if (deployId !== null) {
+    const { workspace, deployments } = await scopeOfDeployment(store, deployId);
+    return { workspace, deployments: deployments.filter(({ archivedAt }) => archivedAt === null) };
+  }
+  const { workspace, deployments } = await scopeOfWorkspace(store, { workspaceId });
+  if (promptId === null) return { workspace, deployments };
+  return {
+    workspace,
+    deployments: deployments.filter((each) => each.promptId === promptId && each.archivedAt === null),
+  };
+}
+
+/** What there is to count. Undefined if nothing is watched any more. */
+async function count(
+  store: Store,
+  scope: Scope,
+  [from, to]: [number, number],
+  conditions: Condition[],
+): Promise<Counts | undefined> {
+  if (scope.deployments.length === 0) return undefined;
+  const { database } = store, deployIds = deployIdsOf(scope), { workspace } = scope;
+  const matching = await toCount(store, scope, { from, to });
+  const { all } = await countRecords(store, matching, { by: "version" }, () => {});
+  const reads = conditions.some(needsReads)
+    ? await countReads(database, { workspaceId: workspace.id, deployIds, from, to })
+    : 0;
+  return { stats: toStats(all, workspace.statuses), reads };
+}
+
+/** Whether a condition holds. Null if that cannot be said: too few records, or too short a time for silence. */
+function outcomeOf(alert: Alert, condition: Condition, counts: Counts | undefined, now: number): Outcome {
+  const { overMs, changedAt, atLeast } = alert;
+  if (counts === undefined) {
+    const holds = alert.state === "firing" ? false : null;
+    return { ...toState({ ...alert, keepFiringMs: 0 }, holds, now), value: null, records: 0 };
+  }
+  const { value, records } = readMeasure(condition, counts);
+  const isTooNew = isSilence(condition) && now >= changedAt && now < changedAt + overMs;
+  const isEnough = isTotal(condition) ? !isTooNew : records >= (atLeast ?? 1);
+  const holds = value !== null && isEnough ? isBeyond(condition, value) : null;
+  return { ...toState(alert, holds, now), value, records };
+}
+
+/** What follows from whether a condition holds, which is null if that cannot be said. */
+function toState(
+  { state, clearAt, keepFiringMs, muteEndsAt }: Pick<Alert, "state" | "clearAt" | "keepFiringMs" | "muteEndsAt">,
+  holds: boolean | null,
+  now: number,
+): Pick<Outcome, "state" | "clearAt"> {
+  const isQuiet = isMuted({ muteEndsAt }, now);
+  if (state !== "firing") {
+    if (holds === null) return { state: "no_data", clearAt: null };
+    return { state: holds && !isQuiet ? "firing" : "ok", clearAt: null };
+  }
+  if (holds === null) return { state, clearAt };
+  if (holds) return { state, clearAt: null };
+  // A time that is ahead comes from a clock that was wrong.
+  const since = Math.min(clearAt ?? now, now);
+  return now - since < keepFiringMs || isQuiet ? { state, clearAt: since } : { state: "ok", clearAt: null };
+}
+
+/** What a check found, in words: `failures is 12 % over 15m (80 records), beyond failures>5%`. */
+function describe({ overMs }: Alert, condition: Condition, { state, value, records }: Outcome): string {
+  const { name, text } = condition, isCount = ["records", "reads"].includes(name) && !condition.isFeedback;
+  const limit = `${state === "firing" ? "" : "no longer "}beyond ${text}`;
+  if (value === null) return "What it watches is archived";
+  const counted = isCount ? "" : ` (${records} ${records === 1 ? "record" : "records"})`;
+  return `${name} is ${valueText(condition, value)} over ${durationText(overMs)}${counted}, ${limit}`;
+}
