@@ -41,10 +41,10 @@ const toKeyRow = ({ name, prefix, deployId, expiresAt, lastUsedAt, createdAt, ..
   return { name, prefix, state, for: scope, deployId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
-const toTokenRow = ({ name, prefix, role, workspaceId, expiresAt, lastUsedAt, createdAt, ...rest }: Token) => {
+const toTokenRow = ({ name, prefix, role, owner, workspaceId, expiresAt, lastUsedAt, createdAt, ...rest }: Token) => {
   const state = stateOf({ expiresAt, createdAt, ...rest });
   const { revokedAt, id } = rest;
-  return { name, prefix, state, role, workspaceId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
+  return { name, prefix, state, role, owner, workspaceId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
 /** `--status 1=ok --status 0=failed!`. An empty text stands for no names. */

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "033-create-alerts";
+export const latestMigration = "035-own-tokens";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1148,6 +1148,13 @@ create table alerts (
 create index alerts_by_workspace on alerts (workspace_id, id);
 
 create index firing_alerts on alerts (id) where state = 'firing';
+`,
+  },
+  {
+    name: "035-own-tokens",
+    checksum: "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
+    sql: `-- The person that a token belongs to. All tokens of a person are one person where two have to agree.
+alter table management_tokens add column owner text;
 `,
   },
 ];

@@ -45,6 +45,8 @@ export type Caller = {
   workspaceId?: WorkspaceId | undefined;
   /** The token that authenticated the caller. Its name is the actor, whatever the input says. */
   tokenId?: TokenId | undefined;
+  /** The person that the caller is, or whose token it has: an address. Two callers with one owner are one person. */
+  owner?: string | undefined;
   requestId?: string | undefined;
 };
 

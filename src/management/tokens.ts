@@ -19,6 +19,10 @@ const token = {
   workspaceId: orNull(v.textAs<WorkspaceId>(), "The only workspace that it may access, or null for all"),
   name: described(v.text, "The person or program that uses it. The audit log has this name"),
   role,
+  owner: orNull(
+    v.name,
+    "The person that it belongs to, such as ann@acme.com, or null. Two tokens of one person are one person",
+  ),
   prefix,
   createdAt: v.timestamp,
   expiresAt,
@@ -44,17 +48,18 @@ export const createToken = operation({
   method: "POST",
   path: "/tokens",
   role: "admin",
-  command: `token create --name NAME --role ${roles.join("|")} [--expires EXPIRY]`,
+  command: `token create --name NAME --role ${roles.join("|")} [--owner PERSON] [--expires EXPIRY]`,
   input: {
     name: described(v.name, "The person or program that uses it. The audit log has this name"),
     role,
     workspaceId: option(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
+    owner: option(v.name, "The person that it belongs to, such as ann@acme.com. Default: none"),
     expiresAt: optional(expiresAt),
   },
   output: NewToken,
   locate: ({ id }) => `/tokens/${id}`,
   isScoped: true,
-  async run(management, { name, role, expiresAt = null, ...input }) {
+  async run(management, { name, role, owner = null, expiresAt = null, ...input }) {
     const { caller, clock } = management;
     requireRole(caller, role);
     const { workspaceId = caller.workspaceId ?? null } = input;
@@ -65,7 +70,7 @@ export const createToken = operation({
     requireFuture(expiresAt, createdAt);
     const id: TokenId = newId("token", createdAt);
     const { secret, prefix, secretHash, added } = await secrets.issue(id);
-    const stored = { name, role, prefix, createdAt, expiresAt };
+    const stored = { name, role, owner, prefix, createdAt, expiresAt };
     await management.commit(
       [{ action: "token.created", id, workspaceId, after: { ...stored, secretHash } }],
       [insertInto("management_tokens", { id, workspaceId, ...stored }), added],
@@ -108,7 +113,7 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
     args: { hash, now },
   });
   if (row === undefined) return undefined;
-  const { id: tokenId, name: actor, role, workspaceId, lastUsedAt } = tokenTable.toItem(row);
+  const { id: tokenId, name: actor, role, owner, workspaceId, lastUsedAt } = tokenTable.toItem(row);
   const hourNow = now - now % hour;
   if (lastUsedAt === null || lastUsedAt < hourNow) {
     const written = database.write([{
@@ -120,7 +125,7 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
     // request tries again.
     await withTimeout<unknown>(useTimeout, written, () => {}).catch(() => {});
   }
-  return { source: "api", actor, role, tokenId, workspaceId: workspaceId ?? undefined };
+  return { source: "api", actor, role, owner: owner ?? undefined, tokenId, workspaceId: workspaceId ?? undefined };
 }
 
 /** The hashes of all secrets that are valid now. */

@@ -1,11 +1,12 @@
 // Management tokens: creation, secrets, expiry, rotation, who may create which, and the limit on guesses.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { isApiKey, isToken, newToken } from "../../src/common/ids.ts";
+import { isApiKey, isToken, newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import { management } from "../../src/http/management.ts";
 import { createGate } from "../../src/http/management-access.ts";
 import { serveDatabase } from "../../src/http/service.ts";
+import { findTokenCaller } from "../../src/management/tokens.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { holdTimers } from "../cli/held-timers.ts";
@@ -40,7 +41,16 @@ test("a token's secret is shown once, is no API key, and is stored as a hash", a
   const never = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
   const { id, prefix } = made;
   const { workspaceId } = world;
-  const said = { id, workspaceId, name: "Ann", role: "viewer", prefix, createdAt: noon, expiresAt: noon + hour };
+  const said = {
+    id,
+    workspaceId,
+    name: "Ann",
+    role: "viewer",
+    owner: null,
+    prefix,
+    createdAt: noon,
+    expiresAt: noon + hour,
+  };
   assert.equal(made, { ...said, ...never });
   assert.equal(await show(world, id), made);
   assert.equal(await readAll(world, "/tokens"), [made]);
@@ -61,6 +71,22 @@ test("an API key is refused as a token, and a token as an API key", async () => 
     ],
   );
   assert.throws(() => management({ adminToken: token }), /adminToken must not be a management token/);
+});
+
+test("a token can belong to a person, whom it keeps when its secret changes", async () => {
+  const world = await createWorld();
+  const { id, token, owner } = await make(world, { owner: "ann@acme.com" });
+  assert.is(owner, "ann@acme.com");
+  assert.is((await findTokenCaller(world.admin, await sha256(token)))?.owner, "ann@acme.com");
+  assert.is(taken(await world.manage("POST", `/tokens/${id}/rotate`)).owner, "ann@acme.com");
+  assert.is((await show(world, id)).owner, "ann@acme.com");
+  const { token: other } = await make(world);
+  assert.is((await findTokenCaller(world.admin, await sha256(other)))?.owner, undefined);
+  refused(
+    await world.manage("POST", "/tokens", { name: "Ann", role: "viewer", owner: "" }),
+    400,
+    "Field owner must be a name of 1 to 200 characters without control characters",
+  );
 });
 
 test("a token is refused when it has expired or been revoked", async () => {

@@ -29,7 +29,7 @@ import {
   stateChip,
 } from "./secrets.tsx";
 
-const labels: Record<string, string> = { name: "Name", role: "Role", expiresAt: expiryLabel };
+const labels: Record<string, string> = { name: "Name", role: "Role", owner: "Owner", expiresAt: expiryLabel };
 
 /** What each role may do besides what those before it may. */
 const duties: Record<Role, string> = {
@@ -87,6 +87,7 @@ export const tokensPage: Page = {
         name: formValue(visit, "name") ?? "",
         role: (formValue(visit, "role") ?? "viewer") as Role,
         ...(isHere ? { workspaceId: workspaceOf(visit).id } : {}),
+        owner: formValue(visit, "owner") || undefined,
         expiresAt,
       }));
     return secretView({
@@ -115,6 +116,7 @@ const tokensTable = (visit: ConsoleRequest, tokens: readonly Token[]): Html => (
     columns={[
       { label: "Name", isHead: true, cell: (holder) => secretLink(link(visit, ["tokens", holder.id]), holder) },
       { label: "Role", cell: ({ role }) => <Chip>{role}</Chip> },
+      { label: "Owner", cell: ({ owner }) => owner === null ? "–" : isolated(owner) },
       { label: "Scope", cell: ({ workspaceId }) => placeOf(visit, workspaceId) },
       { label: "State", cell: (token) => stateChip(token, visit.now) },
       { label: "Last used", cell: ({ lastUsedAt }) => agoByHour(lastUsedAt, visit.now) },
@@ -127,7 +129,7 @@ export const tokenPage = secretPageOf<Token>({
   users: "its users",
   find: (visit, id) => visit.call(getToken, { id }),
   // deno-lint-ignore require-await -- a page returns a promise
-  async view(visit, { id, name, role, workspaceId }) {
+  async view(visit, { id, name, role, owner, workspaceId }) {
     return {
       title: `Token ${name}`,
       heading: isolated(name),
@@ -141,6 +143,7 @@ export const tokenPage = secretPageOf<Token>({
             <Chip>{role}</Chip>
           </Fact>
           <Fact label="Scope">{placeOf(visit, workspaceId)}</Fact>
+          {owner !== null && <Fact label="Owner">{isolated(owner)}</Fact>}
         </>
       ),
     };
@@ -176,6 +179,7 @@ const newForm = (visit: ConsoleRequest): Html => (
           options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}
         />
       )}
+      <Field {...given(visit, "owner", "Owner (an address, if it is a person's)")} />
       <ExpiryField visit={visit} />
     </div>
   </Form>
