@@ -291,6 +291,10 @@ if (currentRuntime === "Node") {
     assert.ok(names.includes("node_modules/promptledger"));
     assert.equal(names.filter((name) => /\/(tsx|esbuild|typescript)$/.test(name)), []);
     assert.equal(names.filter((name) => packages[name].hasInstallScript), []);
+    // What `npm run bench -- --scenario weight` shows, with some room.
+    assert.ok(names.length <= 34, `${names.length} packages`);
+    const kilobytes = parseInt(await run(app, "du", "-sk", "."));
+    assert.ok(kilobytes <= 52_000, `${kilobytes} kB`);
   });
 
   test("says where it comes from, and what it is about", async () => {

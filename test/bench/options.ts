@@ -22,6 +22,7 @@ const scenarios = [
   "console",
   "insight",
   "feedback",
+  "weight",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];

@@ -24,6 +24,7 @@ import { say } from "./stage.ts";
 import { toMarkdown } from "./tables.ts";
 import type { Table } from "./tables.ts";
 import { throughput } from "./throughput.ts";
+import { weight } from "./weight.ts";
 
 const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = {
   throughput,
@@ -43,6 +44,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   console: consolePages,
   insight,
   feedback,
+  weight,
 };
 
 function fail(code: number, error: unknown): never {
