@@ -98,6 +98,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@libsql/client/http", "database/client.ts"],
   ["libsql", "database/file-claim.ts", "database/file.ts"],
   ["itty-router", "http/router.ts"],
+  ["jose", "http/provider-keys.ts", "http/signed-header.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/yaml.ts"],
@@ -152,18 +153,33 @@ test("what a Worker imports needs no file system and no process", () => {
   assert.not.ok(reached.has("database/file.ts"));
 });
 
-test("what serves, and the command line, load MCP only once it is on", () => {
+/** The files and the packages that these files load as they start: what they import, but nothing that they load later. */
+function loadedBy(...entries: string[]): Set<string> {
   const reached = new Set<string>();
   const visit = (file: string): void => {
     reached.add(file);
-    for (const [, name] of sources.get(file)!.matchAll(/^(?:import|export)\b[^;]*?from "(\.[^"]+)"/gm)) {
-      const imported = new URL(name!, `file:///${file}`).pathname.slice(1);
+    for (const [, name] of (sources.get(file) ?? "").matchAll(/^(?:import|export)\b(?! type)[^;]*?from "([^"]+)"/gm)) {
+      const imported = name!.startsWith(".") ? new URL(name!, `file:///${file}`).pathname.slice(1) : name!;
       if (!reached.has(imported)) visit(imported);
     }
   };
-  for (const file of ["cli.ts", "runtime/serve.ts", "runtime/boot.ts", "runtime/demo.ts"]) visit(file);
-  assert.ok(reached.has("console/face.ts") && reached.has("cli/mcp.ts"));
-  assert.equal([...reached].filter((file) => file.startsWith("mcp/")), []);
+  for (const file of entries) visit(file);
+  return reached;
+}
+
+const starts = ["cli.ts", "runtime/serve.ts", "runtime/boot.ts", "runtime/demo.ts"];
+
+test("what serves, and the command line, load MCP only once it is on", () => {
+  const loaded = loadedBy(...starts);
+  assert.ok(loaded.has("console/face.ts") && loaded.has("cli/mcp.ts"));
+  assert.equal([...loaded].filter((file) => file.startsWith("mcp/")), []);
+});
+
+test("what signs people in is loaded only with the first who comes so", () => {
+  const loaded = loadedBy(...starts, "worker.ts", "index.ts", "management.ts", "console.ts");
+  assert.ok(loaded.has("http/people.ts") && loaded.has("libsql"));
+  assert.not.ok(loaded.has("jose"));
+  assert.ok(loadedBy("http/signed-header.ts").has("jose"));
 });
 
 test("only http/respond.ts knows status codes, and only errors.ts the texts of refusals", () => {

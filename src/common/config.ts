@@ -1,6 +1,8 @@
 // Settings from the environment, read once at startup. One message lists every invalid setting.
 import { invalid } from "./errors.ts";
 import { isApiKey, isToken } from "./ids.ts";
+import { isSignedToken, readPeopleSettings } from "./people-settings.ts";
+import type { PeopleSettings } from "./people-settings.ts";
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const logFormats = ["text", "json"] as const;
@@ -30,6 +32,8 @@ export type Config = Readonly<{
   management: boolean;
   /** Whether the Model Context Protocol is on, for agents with management tokens. */
   mcp: boolean;
+  /** How people sign in with their company's account. Undefined if they cannot. */
+  people: PeopleSettings | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
   /** Whether to migrate an outdated schema at startup. If not, an outdated schema aborts startup. */
@@ -124,6 +128,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     adminToken,
     management: oneOf("MANAGEMENT", ["true", "false"], "false") === "true",
     mcp: oneOf("MCP", ["true", "false"], "false") === "true",
+    people: readPeopleSettings(read, faults),
     logLevel: oneOf("LOG_LEVEL", logLevels, "info"),
     logFormat: oneOf("LOG_FORMAT", logFormats, "text"),
     migrates: oneOf("MIGRATE", ["true", "false"], "true") === "true",
@@ -137,6 +142,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   if (config.mcp && adminToken === undefined && !config.management) {
     faults.push("MCP needs ADMIN_TOKEN or MANAGEMENT=true, without which nobody can call it");
+  }
+  if (config.people !== undefined && adminToken === undefined && !config.management) {
+    faults.push("People who sign in need ADMIN_TOKEN or MANAGEMENT=true, which turn the console on");
+  }
+  if (config.people?.header?.name === "authorization" && adminToken !== undefined && isSignedToken(adminToken)) {
+    faults.push("ADMIN_TOKEN must not look like a JSON Web Token, because AUTH_JWT_HEADER is Authorization");
   }
   if (config.bodyBudgetBytes < config.maxBodyBytes) faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
   if (config.metricsPort === config.port && config.port !== 0) {

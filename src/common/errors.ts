@@ -205,6 +205,27 @@ export const actorGiven = () =>
   new Refusal("invalid", "actor is the name of the management token; remove it", "actor_given");
 export const tooManyFailures = () =>
   new Refusal("rate_limited", "Too many requests with invalid tokens: try again later", "too_many_failures");
+/** `fault` continues the sentence: `it has expired`. */
+export const signInRefused = (fault: string) =>
+  new Refusal("unauthorized", `The sign-in with the company's account is not valid: ${fault}`, "invalid_sign_in");
+/** `fault` says what kept the service from the identity provider. */
+export const providerAway = (fault: string) =>
+  new Refusal("unavailable", `The identity provider cannot be reached: ${fault}`, "provider_away");
+/** `claims` are the names of those that the person has. */
+export const noRole = (address: string, claims: readonly string[]) =>
+  new Refusal(
+    "forbidden",
+    `${address} has no role here: no rule of AUTH_ROLES matches the claims of this sign-in, which are ${
+      claims.join(", ")
+    }. Ask an admin for a rule`,
+    "no_role",
+  );
+export const noAddress = () =>
+  new Refusal("forbidden", "This sign-in has no email, preferred_username or sub that is a name", "no_role");
+export const noWorkspaceOfRole = (address: string, id: string) =>
+  new Refusal("forbidden", `${address} has a role in ${id} alone, which is no workspace`, "no_role");
+export const crossSite = (hint = "") =>
+  new Refusal("forbidden", `This request came from a page of another site${hint}`, "cross_site");
 export const feedbackForbidden = () => new Refusal("forbidden", "This key may not give feedback", "feedback_forbidden");
 export const invalidFeedbackToken = () =>
   new Refusal("unauthorized", "Invalid feedback token", "invalid_feedback_token");

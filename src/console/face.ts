@@ -9,7 +9,7 @@ import { consolePath } from "../http/face.ts";
 import type { Face } from "../http/face.ts";
 import { levelOf, setId } from "../http/log-context.ts";
 import { untilGone } from "../http/long-work.ts";
-import type { ManagementAccess, ManagementFace } from "../http/management-access.ts";
+import type { ManagementFace } from "../http/management-access.ts";
 import { decodePart } from "../http/query.ts";
 import { readQuery } from "../http/query.ts";
 import { toRefusal } from "../http/respond.ts";
@@ -18,14 +18,15 @@ import { createRouter } from "../http/router.ts";
 import { checkBeside, checkOptions } from "../http/settings.ts";
 import type { NoOptions } from "../http/settings.ts";
 import { createReadUnknown } from "../http/unknown-senders.ts";
-import type { ReadUnknown } from "../http/unknown-senders.ts";
 import { ownerOf, perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
-import { cookieHeader, createLinks, createSessions, findCaller, readCookie, signIn, signOut } from "./sessions.ts";
-import type { LinkOptions, Links, Sessions } from "./sessions.ts";
-import { consoleFrom, findAsset, pageOf, rootOf, serviceAddress } from "./addresses.ts";
-import { isFromElsewhere, pageAnswer, rawTextHeaders, redirectTo, requireOwnPage } from "./safety.ts";
+import { createLinks, createSessions, findCaller, readCookie } from "./sessions.ts";
+import type { LinkOptions } from "./sessions.ts";
+import { consoleFrom, findAsset, rootOf, serviceAddress } from "./addresses.ts";
+import { askToSignIn, goOn, leave, showSignIn } from "./entrance.ts";
+import type { EntranceState } from "./entrance.ts";
+import { pageAnswer, rawTextHeaders, redirectTo, requireOwnPage } from "./safety.ts";
 import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
 import type { Call, ConsoleRequest, Page, Resource } from "./page.ts";
@@ -34,7 +35,7 @@ import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
 import { answerSoon, createProgress, partOf } from "./progress.tsx";
 import type { Pace, Progress } from "./progress.tsx";
-import { againView, endedView, offView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
+import { offView } from "./sign-in.tsx";
 
 const identity = { path: consolePath, name: "consolePages()", needs: "management()" } as const;
 
@@ -48,13 +49,7 @@ export type ConsoleFace = Face & typeof identity & {
 };
 
 /** What the pages of one service share. */
-type State = ManagementAccess & {
-  links: Links;
-  sessions: Sessions;
-  readUnknown: ReadUnknown;
-  base: string;
-  pace: Pace;
-};
+type State = EntranceState & { pace: Pace };
 
 const nobodySignsIn = "consolePages() needs management({ adminToken }) or management({ tokens: true }) beside it: " +
   "adminToken is undefined and tokens is not true, so nobody can sign in";
@@ -154,52 +149,6 @@ const showAsset = (ctx: RequestContext, context: Context, state: State): Promise
   return asset && only("GET, HEAD", () => Promise.resolve(asset))(ctx, context, state);
 };
 
-async function showSignIn(ctx: RequestContext, _: Context, state: State): Promise<Answer> {
-  const { request } = ctx;
-  const root = rootOf(ctx, state.base);
-  if (!isChange(ctx)) {
-    const query = readQuery(request), next = safeNext(query.get("next"));
-    const code = query.get("code") ?? undefined;
-    // Programs that check a link send HEAD, which must not use it up.
-    const token = code === undefined || request.method === "HEAD" ? undefined : state.links.take(code);
-    if (token !== undefined) return await enter(ctx, state, token, "");
-    if (await findCaller(state, request).catch(ifRefused) !== undefined) return redirectTo(root + next);
-    // A cookie that signs nobody in would count as a wrong token with each page.
-    const headers: HeaderValues = readCookie(request) === undefined
-      ? {}
-      : { "Set-Cookie": cookieHeader(request, undefined) };
-    const view = signInView(next, code === undefined ? undefined : spentLink);
-    return pageAnswer(bareLayout(root, view), undefined, headers);
-  }
-  requireOwnPage(request);
-  const form = new URLSearchParams(await state.readUnknown(ctx));
-  const next = safeNext(form.get("next")), token = (form.get("token") ?? "").trim();
-  try {
-    return await enter(ctx, state, token, next);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return pageAnswer(bareLayout(root, signInView(next, tokenFault(error, token))), error.kind);
-  }
-}
-
-const enter = async ({ request }: RequestContext, state: State, token: string, next: string): Promise<Answer> =>
-  redirectTo(next === "" ? "./" : next, { "Set-Cookie": cookieHeader(request, await signIn(state, token)) });
-
-/** Nobody, where one was refused: too many were, and the page that signs in must show all the same. */
-function ifRefused(error: unknown): undefined {
-  if (!(error instanceof Refusal)) throw error;
-}
-
-async function leave(ctx: RequestContext, context: Context, state: State): Promise<Answer> {
-  requireOwnPage(ctx.request);
-  await whileUnread(ctx, context, () => signOut(state, ctx.request));
-  return redirectTo("sign-in", { "Set-Cookie": cookieHeader(ctx.request, undefined) });
-}
-
-// deno-lint-ignore require-await -- a handler returns a promise
-const goOn = async ({ request }: RequestContext): Promise<Answer> =>
-  redirectTo(safeNext(readQuery(request).get("next")) || "./");
-
 /** Makes the handler of a page or of a resource. */
 const showPage = (page: Page | Resource): Handler => async (ctx, context, state) => {
   const { request, requestId, logContext, params: encoded } = ctx;
@@ -215,7 +164,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   const { clock } = state.store;
   let visit: ConsoleRequest = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
-    ...{ query: readQuery(request), form: new URLSearchParams() },
+    ...{ query: readQuery(request), form: new URLSearchParams(), hasSession: readCookie(request) !== undefined },
     address: serviceAddress(request, state.base.slice(0, -consolePath.length)),
     download: (exported) => state.sendExport(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
   };
@@ -282,15 +231,3 @@ const callerOf =
       leave();
     }
   };
-
-/**
- * Asks the person to sign in, and then leads back to the page. The cookie does not come with a link on another site. Such a
- * request is sent again from a page of the console.
- */
-function askToSignIn(ctx: RequestContext, { base }: State, root: string): Answer {
-  if (isChange(ctx)) return pageAnswer(bareLayout(root, endedView(root)), "unauthorized");
-  const next = new URLSearchParams({ next: safeNext(pageOf(ctx, base)) });
-  if (!isFromElsewhere(ctx.request)) return redirectTo(`${root}sign-in?${next}`);
-  const again = `${root}continue?${next}`;
-  return pageAnswer(bareLayout(root, againView(again)), undefined, { Refresh: `0; url=${again}` });
-}

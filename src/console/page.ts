@@ -33,6 +33,8 @@ export const sectionTitles: ReadonlyMap<string, string> = new Map(
 /** One request of a person who is signed in. */
 export type ConsoleRequest = {
   caller: Caller;
+  /** Whether there is a session to sign out of. A person whom a proxy signs in with each request has none. */
+  hasSession: boolean;
   /** The workspace in the path of the page. */
   workspace: Workspace | undefined;
   params: Record<string, string>;

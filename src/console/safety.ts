@@ -1,6 +1,7 @@
 // Answers with pages and redirects, and what protects them in a browser: the headers of every page, and the origin of every
 // change.
 import { Refusal } from "../common/errors.ts";
+import { isOwnSite } from "../http/own-site.ts";
 import { statusOf } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 
@@ -30,16 +31,12 @@ export const rawTextHeaders = (): HeaderValues => ({
 });
 
 /**
- * Refuses a change that a page of ours did not send. Browsers send `Sec-Fetch-Site` to https and to this machine. Over plain
- * http there is only `Origin`. A request with neither is none of a browser's forms, and the cookie is for browsers alone.
+ * Refuses a change that a page of ours did not send. A request that tells no site is none of a browser's forms, and the cookie is
+ * for browsers alone.
  */
-export function requireOwnPage({ headers, url }: Request): void {
-  const site = headers.get("Sec-Fetch-Site");
-  const origin = headers.get("Origin") ?? "";
-  const hosts = [new URL(url).host, headers.get("X-Forwarded-Host")];
-  const isOwn = site === null ? URL.canParse(origin) && hosts.includes(new URL(origin).host) : site === "same-origin";
-  if (isOwn) return;
-  const hint = site === null ? ". Over http, a proxy must pass on the Host header" : "";
+export function requireOwnPage(request: Request): void {
+  if (isOwnSite(request) === true) return;
+  const hint = request.headers.has("Sec-Fetch-Site") ? "" : ". Over http, a proxy must pass on the Host header";
   throw new Refusal("forbidden", `This request did not come from a page of this console${hint}`, "cross_site");
 }
 

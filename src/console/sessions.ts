@@ -11,6 +11,7 @@ import type { Caller, Store } from "../management/operation.ts";
 import { cipherOf, importSecret, ivBytes } from "../management/service-secret.ts";
 import type { SecretKey } from "../management/service-secret.ts";
 import { isKnownSecure } from "./addresses.ts";
+import { isFromElsewhere } from "./safety.ts";
 
 export type Sessions = {
   /** The value of a cookie for a token. */
@@ -143,15 +144,36 @@ export function createLinks(): Links {
 }
 
 /** What authenticates the people of one service. */
-type Access = Pick<ManagementAccess, "store" | "gate"> & { sessions: Sessions };
+type Access = Pick<ManagementAccess, "store" | "gate" | "people"> & { sessions: Sessions };
 
 const noToken = ""; // the gate counts it as a wrong one, without a query
+
+/**
+ * The person whom a proxy has signed in, with a header. Undefined if there is none, or a page of another site led here: the proxy
+ * signs that request too, and only a page of ours may make it.
+ */
+export async function findPerson({ people, store }: Access, request: Request): Promise<Caller | undefined> {
+  const person = isFromElsewhere(request) ? undefined : await people?.find(request, store);
+  return person && { ...person, source: "console" };
+}
+
+/** Who sends a request: whom a proxy has signed in, or else whose session it belongs to. */
+export async function findCaller(access: Access, request: Request): Promise<Caller | undefined> {
+  // The page that signs in says why a header was refused. A token signs in nevertheless, for emergencies.
+  const person = await findPerson(access, request).catch(ifRefused);
+  return person ?? await findHolder(access, request);
+}
+
+/** Nobody, where one was refused. */
+export function ifRefused(error: unknown): undefined {
+  if (!(error instanceof Refusal)) throw error;
+}
 
 /**
  * The caller whose session a request belongs to. Undefined if there is none, it has expired, or its token is no longer valid. A
  * cookie that is forged, or copied from a session that was signed out, counts as a wrong token.
  */
-export async function findCaller({ store, gate, sessions }: Access, request: Request): Promise<Caller | undefined> {
+async function findHolder({ store, gate, sessions }: Access, request: Request): Promise<Caller | undefined> {
   const cookie = readCookie(request);
   if (cookie === undefined) return undefined;
   const session = await sessions.open(store, cookie);

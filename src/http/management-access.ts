@@ -1,6 +1,6 @@
 // Authenticates requests to the management API, by the admin token or by a management token, and makes guessing slow.
 import { createCache } from "../common/cache.ts";
-import { invalidAdminToken, missingAuthorization, Refusal } from "../common/errors.ts";
+import { crossSite, invalidAdminToken, missingAuthorization, Refusal } from "../common/errors.ts";
 import { isToken, sha256 } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
@@ -8,12 +8,16 @@ import { findHashes, findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "./authorization.ts";
 import type { SendExport } from "./exports.ts";
 import type { Face, FaceHost } from "./face.ts";
+import { isOwnSite } from "./own-site.ts";
+import type { People } from "./people.ts";
 
 /** What people manage a service with: who may, on what, and how much of it at once. */
 export type ManagementAccess = {
   adminToken: string | undefined;
   /** Counts the failures of all faces together. */
   gate: Gate;
+  /** Finds people who sign in with their company's account, if they can. */
+  people: People | undefined;
   store: Store;
   /** Long work has a queue of its own, so that short requests do not wait for its slices. */
   longStore: Store;
@@ -119,4 +123,21 @@ export function tokenOf(request: Request): string | undefined {
     if (error instanceof Refusal) return undefined;
     throw error;
   }
+}
+
+/**
+ * The caller of a request to the management API. A token is sent on purpose, and a proxy adds a person's header to all requests.
+ * So a token counts, even a wrong one, and the header only without one. What a browser sends for another site's page is refused
+ * then, because the proxy signs that too.
+ */
+export async function authenticate(
+  { gate, people, store }: Pick<ManagementAccess, "gate" | "people" | "store">,
+  request: Request,
+): Promise<Authenticated> {
+  const token = tokenOf(request);
+  const isOpen = people?.isForApi === true && (token === undefined || people.header === "authorization");
+  const person = isOpen ? await people.find(request, store) : undefined;
+  if (person === undefined) return await gate(token, store);
+  if (isOwnSite(request) === false) throw crossSite();
+  return { caller: person };
 }

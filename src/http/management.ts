@@ -18,11 +18,12 @@ import { createExports } from "./exports.ts";
 import type { FaceDescription, FaceHost } from "./face.ts";
 import { createLongAnswer } from "./long-answer.ts";
 import type { LongAnswer } from "./long-answer.ts";
-import { createGate, tokenOf } from "./management-access.ts";
+import { authenticate, createGate } from "./management-access.ts";
 import type { Gate, ManagementAccess, ManagementFace } from "./management-access.ts";
 import { readInput } from "./management-input.ts";
 import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
+import type { People } from "./people.ts";
 import { created, ok, refuse } from "./respond.ts";
 import type { HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
@@ -31,7 +32,7 @@ import { checkBeside, checkOptions, tokenFault } from "./settings.ts";
 import type { Checks } from "./settings.ts";
 
 /** The state of the face in one service. */
-type Shared = { store: Store; answerLong: LongAnswer; authenticate: Gate };
+type Shared = ManagementAccess & { answerLong: LongAnswer };
 
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
@@ -75,12 +76,15 @@ export function management(options: ManagementOptions = {}): ManagementFace<Mana
   return managementWith(options);
 }
 
-/** The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. */
+/**
+ * The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. `people`
+ * sign in with their company's account.
+ */
 export function managementWith(
   options: ManagementOptions,
   boundLongWork: () => Slots = () => createSlots(maxLongWork, slotTimeout, managementOverloaded),
-  { quietMs = defaultQuietMs, changeTimeout = slotTimeout, urlFault }:
-    & { quietMs?: number | undefined; changeTimeout?: number }
+  { quietMs = defaultQuietMs, changeTimeout = slotTimeout, urlFault, people }:
+    & { quietMs?: number | undefined; changeTimeout?: number; people?: People | undefined }
     & Pick<Store, "urlFault"> = {},
 ): ManagementFace<ManagementMembers> {
   checkOptions("management", options, checks);
@@ -90,7 +94,7 @@ export function managementWith(
   const opened = new WeakMap<FaceHost, ManagementAccess>();
 
   /** Opens a service for the requests and the code that manage it, which share this. */
-  function open(host: FaceHost, gate: Gate): ManagementAccess {
+  function open(host: FaceHost, gate: Gate, people: People | undefined): ManagementAccess {
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets, urlFault });
     const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
@@ -98,7 +102,7 @@ export function managementWith(
       store: { ...openStore(), changes, waiters: createShares(maxWaiters) },
       longStore: { ...openStore(), kept: createKeptTallies() },
     };
-    const access = { adminToken, gate, ...stores, longWork: boundLongWork(), sendExport: createExports() };
+    const access = { adminToken, gate, people, ...stores, longWork: boundLongWork(), sendExport: createExports() };
     opened.set(host, access);
     return access;
   }
@@ -117,9 +121,8 @@ export function managementWith(
       else router.all(`${adminPath}/*`, () => refuse(managementOff(), {}, true));
       return (host) => {
         const count = isOn ? countRefusals(host) : () => {};
-        const access = open(host, counted(gate, count));
-        const { store } = access, answerLong = createLongAnswer(access, quietMs);
-        const shared: Shared = { store, answerLong, authenticate: access.gate };
+        const access = open(host, counted(gate, count), people && countedPeople(people, count));
+        const shared: Shared = { ...access, answerLong: createLongAnswer(access, quietMs) };
         return async (ctx, context) => {
           try {
             return await router.fetch(ctx, context, { ...shared });
@@ -169,11 +172,21 @@ const counted = (gate: Gate, count: (reason: Reason) => void): Gate => async (to
   }
 };
 
+/** Counts people whose sign-in is not valid. */
+const countedPeople = (people: People, count: (reason: Reason) => void): People => ({
+  ...people,
+  find: (request, store) =>
+    people.find(request, store).catch((error) => {
+      if (error instanceof Refusal && error.kind === "unauthorized") count("invalid");
+      throw error;
+    }),
+});
+
 /** Every path below `adminPath` requires a token, even one that does not exist. */
 function addOperations(router: RouterType): void {
   router.all(`${adminPath}/*`, async (ctx: RequestContext, context: Context, state: State) => {
     const { request, requestId, logContext } = ctx;
-    const authenticated = await whileUnread(ctx, context, () => state.authenticate(tokenOf(request), state.store));
+    const authenticated = await whileUnread(ctx, context, () => authenticate(state, request));
     if ("retryAfter" in authenticated) {
       return refuse(tooManyFailures(), { "Retry-After": String(authenticated.retryAfter) }, true);
     }

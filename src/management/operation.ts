@@ -10,6 +10,8 @@ import {
   workspaceRequired,
 } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import { roles } from "../common/roles.ts";
+import type { Role } from "../common/roles.ts";
 import type { Shares } from "../common/shares.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Database } from "../database/database.ts";
@@ -28,9 +30,8 @@ import * as v from "./values.ts";
 export const sources = ["api", "command line", "console", "embedded", "mcp"] as const;
 export type Source = (typeof sources)[number];
 
-/** What a caller may do. Each role may do everything that those before it may. */
-export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
-export type Role = (typeof roles)[number];
+export { roles };
+export type { Role };
 
 /** The least role that may change a protected deployment. */
 export const protectedRole: Role = "publisher";
@@ -64,7 +65,10 @@ export const requireProtectedRole = (caller: Pick<Caller, "role">, reference: st
   requireRole(caller, protectedRole, `to change ${reference}, which is protected`);
 
 /** Whose share of the service's room a caller takes: that of their workspace, or their own if they may see all. */
-export const ownerOf = ({ workspaceId, tokenId }: Caller): string => workspaceId ?? tokenId ?? "";
+export const ownerOf = ({ workspaceId, tokenId, owner }: Caller): string => workspaceId ?? tokenId ?? owner ?? "";
+
+/** Whether a caller is a token or a person, whose name is the actor of all that they do. Others may name who acts. */
+export const isNamed = ({ tokenId, owner }: Caller): boolean => (tokenId ?? owner) !== undefined;
 
 /** What operations work on. */
 export type Store = {
@@ -171,7 +175,7 @@ export async function perform<Output>(
   requireRole(caller, operation.role);
   const given = checkObject(operation.input, unchecked);
   if (isRead(operation)) return await runOnce(operation, session, given);
-  if (caller.tokenId !== undefined && "actor" in given) throw actorGiven();
+  if (isNamed(caller) && "actor" in given) throw actorGiven();
   // Long work commits first and then goes on for seconds, in which nobody should wait for it.
   const leave = operation.isLong ? undefined : await changes?.enter(ownerOf(caller));
   try {

@@ -7,19 +7,24 @@ import type { Face } from "../http/face.ts";
 import { feedback } from "../http/feedback.ts";
 import { managementWith } from "../http/management.ts";
 import { openapi } from "../http/openapi.ts";
+import { peopleOf } from "../http/people.ts";
 
 /**
  * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
  * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell.
  */
 export function servedFaces(
-  { adminToken, management: tokens, webhookAllow }: Pick<Config, "adminToken" | "management" | "webhookAllow">,
+  { adminToken, management: tokens, webhookAllow, people }: Pick<
+    Config,
+    "adminToken" | "management" | "webhookAllow" | "people"
+  >,
   others: readonly Face[] = [],
   faultOf = urlFault,
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true });
   const management = managementWith({ adminToken, tokens }, undefined, {
     urlFault: (url) => faultOf(url, webhookAllow),
+    people: people && peopleOf(people),
   });
   return { pages, faces: [management, openapi(), feedback(), pages, ...others] };
 }

@@ -26,6 +26,7 @@ test("without settings it serves a file in the working directory on loopback", (
     adminToken: undefined,
     management: false,
     mcp: false,
+    people: undefined,
     logLevel: "info",
     logFormat: "text",
     migrates: true,
@@ -43,6 +44,56 @@ test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () =
   assert.equal(readConfig(turso).database, { url: "libsql://a.turso.io", authToken: "turso" });
   const both = { ...turso, DATABASE_URL: "http://127.0.0.1:8080", DATABASE_AUTH_TOKEN: "own" };
   assert.equal(readConfig(both).database, { url: "http://127.0.0.1:8080", authToken: "own" });
+});
+
+const people = {
+  ...{ MANAGEMENT: "true", AUTH_JWT_HEADER: "Cf-Access-Jwt-Assertion", AUTH_JWKS_URL: "https://acme.example/certs" },
+  ...{ AUTH_ISSUER: "https://acme.example", AUTH_AUDIENCE: "prompts", AUTH_ROLES: "groups:llm-admins=admin" },
+};
+
+test("people sign in by a header if all of its settings are there, and what is missing or wrong is named", () => {
+  assert.equal(readConfig({ ...people, AUTH_API: "true" }).people, {
+    rules: [{ claim: "groups", pattern: "llm-admins", role: "admin", workspaceId: undefined }],
+    header: {
+      ...{ name: "cf-access-jwt-assertion", keysUrl: "https://acme.example/certs", issuer: "https://acme.example" },
+      ...{ audience: "prompts", isForApi: true },
+    },
+  });
+  const cases: [changes: Record<string, string>, message: string][] = [
+    [
+      { AUTH_ISSUER: "" },
+      "AUTH_ISSUER must be set too: AUTH_JWT_HEADER, AUTH_JWKS_URL, AUTH_ISSUER and AUTH_AUDIENCE belong",
+    ],
+    [
+      { AUTH_AUDIENCE: "" },
+      "AUTH_AUDIENCE must be set too: AUTH_JWT_HEADER, AUTH_JWKS_URL",
+    ],
+    [
+      { AUTH_JWT_HEADER: "", AUTH_ISSUER: "", AUTH_AUDIENCE: "" },
+      "AUTH_JWT_HEADER must be set too: AUTH_JWT_HEADER, AUTH_JWKS_URL",
+    ],
+    [{ AUTH_ROLES: "" }, "AUTH_ROLES must be set too: without it, no person has a role"],
+    [{ AUTH_ROLES: "groups:x=admin, y" }, "AUTH_ROLES has y, which is no rule such as groups:llm-admins=admin"],
+    [{ AUTH_ROLES: "groups:x=root" }, "AUTH_ROLES has groups:x=root, whose role is none of viewer, editor"],
+    [{ AUTH_ROLES: "groups:x=owner@ws_1" }, "the role owner is always for all workspaces"],
+    [{ AUTH_API: "yes" }, "AUTH_API must be one of true, false"],
+    [{ AUTH_JWT_HEADER: "a b" }, "AUTH_JWT_HEADER must be the name of a header"],
+    [{ AUTH_JWT_HEADER: "Cookie" }, "AUTH_JWT_HEADER must be the name of a header"],
+    [
+      { AUTH_JWKS_URL: "http://acme.example/certs" },
+      "AUTH_JWKS_URL must be an https: URL, or an http: URL of this machine",
+    ],
+    [{ AUTH_JWKS_URL: "https://ann:x@acme.example/certs" }, "AUTH_JWKS_URL must be an https: URL"],
+    [{ MANAGEMENT: "false" }, "People who sign in need ADMIN_TOKEN or MANAGEMENT=true, which turn the console on"],
+    [
+      { AUTH_JWT_HEADER: "Authorization", ADMIN_TOKEN: `${"a".repeat(20)}.${"b".repeat(20)}.c` },
+      "must not look like a JSON",
+    ],
+  ];
+  for (const [changes, message] of cases) assert.match(refusal({ ...people, ...changes }), message);
+  assert.match(refusal({ AUTH_ROLES: "groups:x=admin" }), "AUTH_ROLES needs AUTH_JWT_HEADER");
+  assert.match(refusal({ AUTH_API: "true" }), "AUTH_API needs AUTH_JWT_HEADER");
+  assert.ok(readConfig({ ...people, AUTH_JWKS_URL: "http://127.0.0.1:8080/certs" }).people);
 });
 
 test("MCP is on if told so, beside a management that somebody can use", () => {

@@ -361,7 +361,7 @@ test("a reusable link signs in again, for as long as its token is valid", async 
 test("while management is off there is no console, and it says how to turn it on", async () => {
   const service = serveDatabase(
     await openMemory(),
-    servedFaces({ adminToken: undefined, management: false, webhookAllow: [] }),
+    servedFaces({ adminToken: undefined, management: false, webhookAllow: [], people: undefined }),
   );
   const response = await service.fetch(new Request(`${origin}/console/workspaces`));
   assert.is(response.status, 404);

@@ -178,9 +178,11 @@ function sideOf(visit: ConsoleRequest, section: Section | undefined): Html {
           {caller.actor === "" ? "Operator" : isolated(caller.actor)}
           <span class="role">{caller.role}</span>
         </p>
-        <form method="post" action={`${root}sign-out`}>
-          <button class="plain">Sign out</button>
-        </form>
+        {visit.hasSession && (
+          <form method="post" action={`${root}sign-out`}>
+            <button class="plain">Sign out</button>
+          </form>
+        )}
         <p class="version">promptledger {describeBuild()}</p>
       </div>
     </header>

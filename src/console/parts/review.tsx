@@ -5,6 +5,7 @@
 import { notFound } from "../../common/errors.ts";
 import type { ReviewId } from "../../common/ids.ts";
 import { anyName } from "../../ledger/feedback-scan.ts";
+import { isNamed } from "../../management/operation.ts";
 import type { Review, ReviewFilter, ReviewWithReviewers } from "../../management/review-progress.ts";
 import { showReview } from "../../management/reviews.ts";
 import { reviewerOf } from "../feedback.ts";
@@ -25,9 +26,9 @@ export async function findReview(visit: ConsoleRequest): Promise<ReviewWithRevie
   return review;
 }
 
-/** Who reviews, for operations. A token has its name, and the operator the one under which they give feedback. */
+/** Who reviews, for operations. Tokens and people have a name, and the operator the one under which they give feedback. */
 export const actorOf = (visit: ConsoleRequest): string | undefined =>
-  visit.caller.tokenId === undefined ? reviewerOf(visit) : undefined;
+  isNamed(visit.caller) ? undefined : reviewerOf(visit);
 
 /** How many records are done or skipped, and of how many that are still there. */
 const finishedOf = ({ records, done, skipped, gone }: Review) => ({ part: done + skipped, whole: records - gone });

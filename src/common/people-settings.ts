@@ -1,0 +1,75 @@
+// The settings of how people sign in with their company's account: by a header that a proxy signs, or at an identity provider.
+import { readRoleRules } from "./roles.ts";
+import type { RoleRule } from "./roles.ts";
+
+/** Tokens that a proxy signs, in a header of each request. */
+export type HeaderSettings = Readonly<{
+  /** The name of the header, in small letters. */
+  name: string;
+  /** Where the keys are that tokens are signed with: a JSON Web Key Set. */
+  keysUrl: string;
+  /** What `iss` and `aud` of a token must be. `aud` may have others too. */
+  issuer: string;
+  audience: string;
+  /** Whether such a token is good for the management API too. */
+  isForApi: boolean;
+}>;
+
+/** How people of a company get in, and as what. */
+export type PeopleSettings = Readonly<{ rules: readonly RoleRule[]; header: HeaderSettings | undefined }>;
+
+/** Whether a text has the form of a signed token, a JSON Web Token. */
+export const isSignedToken = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
+
+type Read = (name: string) => string | undefined;
+
+/** Reads the settings, and adds what is wrong with them to `faults`. Undefined if none of them is set. */
+export function readPeopleSettings(read: Read, faults: string[]): PeopleSettings | undefined {
+  const header = readHeader(read, faults);
+  const text = read("AUTH_ROLES");
+  const { rules, faults: wrong } = readRoleRules(text ?? "");
+  if (text === undefined) {
+    if (header !== undefined) faults.push("AUTH_ROLES must be set too: without it, no person has a role");
+  } else if (header === undefined) faults.push("AUTH_ROLES needs AUTH_JWT_HEADER, which says how people sign in");
+  else faults.push(...wrong.map((fault) => `AUTH_ROLES ${fault}`));
+  return header === undefined ? undefined : { rules, header };
+}
+
+const ofHeader = ["AUTH_JWT_HEADER", "AUTH_JWKS_URL", "AUTH_ISSUER", "AUTH_AUDIENCE"];
+
+function readHeader(read: Read, faults: string[]): HeaderSettings | undefined {
+  const isForApi = read("AUTH_API") ?? "false";
+  if (!["true", "false"].includes(isForApi)) faults.push("AUTH_API must be one of true, false");
+  const [name, keysUrl, issuer, audience] = readTogether(ofHeader, read, faults) ?? [];
+  if (name === undefined || keysUrl === undefined || issuer === undefined || audience === undefined) {
+    if (isForApi === "true") {
+      faults.push("AUTH_API needs AUTH_JWT_HEADER, whose tokens it lets into the management API");
+    }
+    return undefined;
+  }
+  if (!/^[A-Za-z0-9-]{1,100}$/.test(name) || /^(cookie|host|origin)$/i.test(name)) {
+    faults.push("AUTH_JWT_HEADER must be the name of a header, such as Authorization or Cf-Access-Jwt-Assertion");
+  }
+  if (!isSafeUrl(keysUrl)) faults.push(`AUTH_JWKS_URL ${safeUrlExpected}`);
+  return { name: name.toLowerCase(), keysUrl, issuer, audience, isForApi: isForApi === "true" };
+}
+
+/** The values of settings of which all or none must be set. */
+function readTogether(names: readonly string[], read: Read, faults: string[]): (string | undefined)[] | undefined {
+  const values = names.map(read);
+  const missing = names.filter((_, index) => values[index] === undefined);
+  if (missing.length === names.length) return undefined;
+  const all = `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  faults.push(...missing.map((name) => `${name} must be set too: ${all} belong together`));
+  return values;
+}
+
+const safeUrlExpected = "must be an https: URL, or an http: URL of this machine, without a user name";
+
+/** Whether nobody between this machine and a URL can change what comes from there. */
+function isSafeUrl(text: string): boolean {
+  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  return username === "" && password === "" && (protocol === "https:" || isHere);
+}
