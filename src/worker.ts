@@ -1,7 +1,7 @@
 // The entry `promptledger/worker`: a Worker of its own on Cloudflare, whose settings are bindings.
 import { readConfig } from "./common/config.ts";
 import type { Config } from "./common/config.ts";
-import { createLog } from "./common/log.ts";
+import { createLog, describeError } from "./common/log.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";
 import { openRemote } from "./database/client.ts";
@@ -13,7 +13,7 @@ import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";
 import { sendFrom } from "./runtime/worker-send.ts";
-import { answer, requireRemote } from "./runtime/worker-requests.ts";
+import { answer, mayChange, requireRemote } from "./runtime/worker-requests.ts";
 
 export {
   createLog,
@@ -28,6 +28,8 @@ export {
 export type * from "./runtime/workers.ts";
 
 const scheduledTime = 20_000; // ms
+const soonTime = 10_000; // ms. Cloudflare ends what goes on 30 s after a response, and the last request may take its timeout
+const leastRefusal = 400; // the least status of a response that refuses
 const webhookTimeout = 15_000; // ms that a webhook has to answer
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
@@ -43,18 +45,21 @@ function serviceOf(env: object) {
   return known = { config, settings, shared: createShared(settings) };
 }
 
-/** Sends to webhooks what is due. */
-async function deliver(store: Store, allowed: readonly string[], isOver: () => boolean): Promise<void> {
+/** What a Worker gets with a request: `waitUntil` keeps it running after its response. */
+type Context = { waitUntil(promise: Promise<unknown>): void };
+
+/** Sends to webhooks what is due. Returns whether there are any. */
+async function deliver(store: Store, allowed: readonly string[], isOver: () => boolean): Promise<boolean> {
   const failures: unknown[] = [];
   const delivery = createDelivery({
     ...{ store, isOver, send: sendFrom(allowed, webhookTimeout) },
     onAttempt() {},
     onError: (error) => void failures.push(error),
   });
-  if (!await delivery.look()) return;
+  const hasWebhooks = await delivery.look();
   await delivery.rest();
-  await removeOldDeliveries(store, isOver);
   if (failures.length > 0) throw failures[0];
+  return hasWebhooks;
 }
 
 /**
@@ -64,10 +69,25 @@ async function deliver(store: Store, allowed: readonly string[], isOver: () => b
  * export { default } from "promptledger/worker";
  */
 export default {
-  /** Answers a request. Fails the Worker with a message that lists every invalid binding. */
-  fetch(request: Request, env: object): Promise<Response> {
+  /**
+   * Answers a request. After a change, webhooks get its event, and not only at the next run of the trigger. Fails the Worker with
+   * a message that lists every invalid binding.
+   */
+  fetch(request: Request, env: object, context?: Context): Promise<Response> {
     const { config, settings, shared } = serviceOf(env);
-    return answer(request, requireRemote(config.database), settings, shared);
+    const source = requireRemote(config.database);
+    const response = answer(request, source, settings, shared);
+    if (context !== undefined && mayChange(request)) {
+      const delivering = response.then(async ({ status }) => {
+        if (status >= leastRefusal) return;
+        const store = { database: openRemote(source, "serve"), clock: Date.now };
+        await deliver(store, config.webhookAllow, after(soonTime));
+      });
+      context.waitUntil(delivering.catch((error: unknown) => {
+        settings.log?.error("The delivery of webhooks failed; it goes on", { cause: describeError(error) });
+      }));
+    }
+    return response;
   },
   /** Runs the upkeep that `serve` runs in the background, for some seconds. The next run continues it. */
   async scheduled(_event: unknown, env: object): Promise<void> {
@@ -76,9 +96,8 @@ export default {
     const options = { holder: crypto.randomUUID(), interval: 0, isOver: after(scheduledTime) };
     const store = { database, clock: Date.now };
     const delivering = deliver(store, config.webhookAllow, options.isOver).then(
-      () => undefined,
-      (error) => ({ error }),
-    );
+      (hasWebhooks) => hasWebhooks ? removeOldDeliveries(store, options.isOver) : undefined,
+    ).then(() => undefined, (error) => ({ error }));
     const errors = await runChecks({ store, log, isOver: options.isOver });
     const run = await runUpkeep(store, options);
     const failure = await delivering;

@@ -15,7 +15,7 @@ import { migrations } from "../src/database/migrations.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
-import { createTenant, goodBody, managementOf, promptFile, readAnswer, toPrompt } from "./helpers.ts";
+import { adminToken, createTenant, goodBody, managementOf, promptFile, readAnswer, toPrompt } from "./helpers.ts";
 import type { Tenant } from "./helpers.ts";
 import { createReceiver } from "./runtime/receiver.ts";
 import { currentRuntime, pathOf } from "./runtimes.ts";
@@ -109,6 +109,7 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
       sql: "select status, length(response) as characters from webhook_deliveries",
     });
     assert.equal([receiver.received.length, delivery], [1, { status: 302, characters: 1024 }]);
+    await sendsSoonAfterChange(worker, env, tenant);
     const [deleted] = await database.read({ sql: "select count(*) as records from deleted_diagnoses" });
     assert.is(deleted!.records, 1);
     await stopsByGuard(
@@ -124,6 +125,27 @@ async function servesAndRecords(binary: string, workerUrl: string): Promise<void
     database.close();
     await server.stop("SIGKILL");
   }
+}
+
+/** A change reaches webhooks after its response, without the cron trigger. What changes nothing looks for nothing. */
+async function sendsSoonAfterChange({ fetch }: WorkerModule["default"], env: Env, { workspaceId }: Tenant) {
+  const receiver = await createReceiver((response) => response.writeHead(204).end());
+  const bindings = { ...env, ADMIN_TOKEN: adminToken, WEBHOOK_ALLOW: receiver.host };
+  const sentAfter = async (method: string, path: string, body?: object) => {
+    const before = receiver.received.length, waited: Promise<unknown>[] = [];
+    const context = { waitUntil: (promise: Promise<unknown>) => void waited.push(promise) };
+    const headers = { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" };
+    const init = { method, headers, ...body && { body: JSON.stringify(body) } };
+    const { status } = await fetch(new Request(`https://example.com/admin/v1${path}`, init), bindings, context);
+    assert.is((await Promise.all(waited)).length, method === "GET" ? 0 : 1);
+    return [status, receiver.received.length - before];
+  };
+  const path = `/workspaces/${workspaceId}`;
+  assert.equal(await sentAfter("POST", "/webhooks", { url: receiver.url, events: "workspace.updated" }), [201, 0]);
+  assert.equal(await sentAfter("PATCH", path, { name: "New" }), [200, 1]);
+  assert.equal(await sentAfter("PATCH", path, { name: "" }), [400, 0]);
+  assert.equal(await sentAfter("GET", path), [200, 0]);
+  receiver.close();
 }
 
 /** The cron trigger checks guards, and stops a rollout once. */

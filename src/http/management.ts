@@ -83,9 +83,9 @@ export function management(options: ManagementOptions = {}): ManagementFace<Mana
 export function managementWith(
   options: ManagementOptions,
   boundLongWork: () => Slots = () => createSlots(maxLongWork, slotTimeout, managementOverloaded),
-  { quietMs = defaultQuietMs, changeTimeout = slotTimeout, urlFault, people }:
+  { quietMs = defaultQuietMs, changeTimeout = slotTimeout, people, ...sending }:
     & { quietMs?: number | undefined; changeTimeout?: number; people?: People | undefined }
-    & Pick<Store, "urlFault"> = {},
+    & Pick<Store, "urlFault" | "onWebhook"> = {},
 ): ManagementFace<ManagementMembers> {
   checkOptions("management", options, checks);
   const { adminToken, tokens = false } = options;
@@ -96,7 +96,7 @@ export function managementWith(
   /** Opens a service for the requests and the code that manage it, which share this. */
   function open(host: FaceHost, gate: Gate, people: People | undefined): ManagementAccess {
     const { database, clock } = host;
-    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets, urlFault });
+    const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets, ...sending });
     const changes = createSlots(1, changeTimeout, contended, maxWaitingChanges);
     const stores = {
       store: { ...openStore(), changes, waiters: createShares(maxWaiters) },

@@ -84,6 +84,8 @@ export type Store = {
   kept?: KeptTallies | undefined;
   /** Why nothing may be sent to a URL; undefined if it may. Default: what its text tells (`common/outbound-url.ts`). */
   urlFault?: ((url: string) => string | undefined) | undefined;
+  /** Called once a webhook was created here, which may be the first one. */
+  onWebhook?: (() => void) | undefined;
   /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
   secrets?: readonly string[] | undefined;
 };

@@ -168,6 +168,7 @@ export const createWebhook = operation({
       passOver(id),
       ...isSigned ? [added] : [],
     ]);
+    management.onWebhook?.();
     const dates = {
       ...{ overlapEndsAt: null, lastSuccessAt: null, oldestDueAt: null },
       disabledAt: null,

@@ -60,9 +60,17 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
   // Most services are not for agents. They load nothing of it.
   const forAgents = config.mcp ? [(await import("../mcp/face.ts")).mcp()] : [];
-  const { pages, faces } = servedFaces(config, forAgents, addressFault);
+  const { pages, faces } = servedFaces(config, forAgents, {
+    faultOf: addressFault,
+    onWebhook: () => deliverer.wake(),
+  });
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });
+  const sending = { allowed: config.webhookAllow, timeout: webhookTimeout };
+  const deliverer = startDeliverer({
+    ...{ database, clock, log, metrics: service.metrics },
+    send: (request) => send(request, sending),
+  });
   measureProcess(service.metrics);
   measureDatabase(service.metrics, yielding(database), clock);
   const what = Object.entries({ ...build, runtime: runtimeName() })
@@ -77,12 +85,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
     (address) => listen(service.probe, address, warn),
   );
   const servers = probes === undefined ? [server] : [server, probes];
-  const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics });
-  const sending = { allowed: config.webhookAllow, timeout: webhookTimeout };
-  const deliverer = startDeliverer({
-    ...{ database, clock, log, metrics: service.metrics },
-    send: (request) => send(request, sending),
-  });
+  const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics, onCheck: deliverer.wake });
   stopOnSignal({ servers, service, upkeep, deliverer, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

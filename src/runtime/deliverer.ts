@@ -1,5 +1,5 @@
-// Runs the delivery of webhooks beside a service: it looks each second for what is due while there are webhooks, and otherwise each
-// ten seconds for the first one.
+// Runs the delivery of webhooks beside a service: it looks each second for what is due while there are webhooks. Without any it
+// has no timer.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -11,16 +11,25 @@ import { yielding } from "../database/yielding.ts";
 import { createDelivery, removeOldDeliveries } from "../management/deliver.ts";
 import type { Send } from "../management/deliver.ts";
 
-const interval = 1_000; // ms between two looks
-const idleInterval = 10_000; // ms, without webhooks
+const lookInterval = 1_000; // ms between two looks
 const removalInterval = 3_600_000; // ms
 const patience = 3_000; // ms that a service which stops leaves to receivers
 const warningInterval = 60_000; // ms between two errors that are logged, as the next look mostly has the same
 
 export type DelivererParts = { database: Database; clock: Clock; log: Log; metrics: Metrics; send: Send };
 
-/** Starts the delivery. `stop` resolves when the requests that are being sent have ended, or have taken too long. */
-export function startDeliverer({ database, clock, log, metrics, send }: DelivererParts): { stop(): Promise<void> } {
+export type Deliverer = {
+  /** Looks whether there are webhooks now, unless it knows of some. It is called for what may have made the first one. */
+  wake(): void;
+  /** Resolves when the requests that are being sent have ended, or have taken too long. */
+  stop(): Promise<void>;
+};
+
+/** Starts the delivery, which looks each `interval` ms. */
+export function startDeliverer(
+  { database, clock, log, metrics, send }: DelivererParts,
+  interval = lookInterval,
+): Deliverer {
   const store = { database: yielding(database), clock };
   let isStopped = false, loggedAt = -Infinity, removedAt = -Infinity;
   const delivery = createDelivery({
@@ -46,8 +55,10 @@ export function startDeliverer({ database, clock, log, metrics, send }: Delivere
     oldest = integerOrNull((await store.database.read({ sql }))[0]!, "oldest");
   });
 
+  let isIdle = false, isWoken = false; // while it looks
   async function lookOnce(): Promise<void> {
     let hasWebhooks = true;
+    isIdle = isWoken = false;
     try {
       hasWebhooks = await delivery.look();
       if (hasWebhooks && performance.now() - removedAt > removalInterval) {
@@ -57,12 +68,16 @@ export function startDeliverer({ database, clock, log, metrics, send }: Delivere
     } catch (error) {
       fail(error);
     }
-    if (!isStopped) schedule(hasWebhooks ? interval : idleInterval);
+    isIdle = !hasWebhooks && !isWoken;
+    if (!isStopped && !isIdle) schedule(interval);
   }
 
   let looking = Promise.resolve(), timer: ReturnType<typeof setTimeout>;
+  function look(): void {
+    looking = lookOnce();
+  }
   function schedule(ms: number): void {
-    timer = setTimeout(() => void (looking = lookOnce()), ms);
+    timer = setTimeout(look, ms);
     timer.unref();
   }
   schedule(interval);
@@ -74,6 +89,10 @@ export function startDeliverer({ database, clock, log, metrics, send }: Delivere
   }
 
   return {
+    wake() {
+      isWoken = true;
+      if (isIdle && !isStopped) look();
+    },
     async stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -11,7 +11,7 @@ import { peopleOf } from "../http/people.ts";
 
 /**
  * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
- * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell.
+ * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created.
  */
 export function servedFaces(
   { adminToken, management: tokens, webhookAllow, people }: Pick<
@@ -19,12 +19,13 @@ export function servedFaces(
     "adminToken" | "management" | "webhookAllow" | "people"
   >,
   others: readonly Face[] = [],
-  faultOf = urlFault,
+  { faultOf = urlFault, onWebhook }: { faultOf?: typeof urlFault; onWebhook?: () => void } = {},
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true });
   const management = managementWith({ adminToken, tokens }, undefined, {
     urlFault: (url) => faultOf(url, webhookAllow),
     people: people && peopleOf(people),
+    onWebhook,
   });
   return { pages, faces: [management, openapi(), feedback(), pages, ...others] };
 }

@@ -16,11 +16,12 @@ const maxJitter = 30_000; // ms, so that services that started together do not r
 
 const withJitter = (ms: number): number => ms + Math.random() * Math.min(maxJitter, ms);
 
-type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics };
+/** `onCheck` is called each minute, after the checks. */
+type Parts = { database: Database; clock: Clock; log: Log; metrics: Metrics; onCheck?: () => void };
 
 /** Starts the upkeep. `stop` ends it after the current transaction. */
 export function startUpkeep(
-  { database, clock, log, metrics }: Parts,
+  { database, clock, log, metrics, onCheck }: Parts,
   delay = firstDelay,
   checkDelay = firstDelay,
 ): { stop(): void } {
@@ -50,6 +51,7 @@ export function startUpkeep(
     const errors = await runChecks({ store, log, isOver: () => isStopped });
     if (isStopped) return;
     totals.failures += errors.length;
+    onCheck?.();
     checkTimer = schedule(checkOnce, Math.max(checkInterval, restAfterChecks * (performance.now() - startedAt)));
   }
 

@@ -3,9 +3,20 @@ import { databaseUrlFault, isFileUrl } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { openRemote } from "../database/client.ts";
 import type { DatabaseSource } from "../database/client.ts";
+import { consolePath, mcpPath } from "../http/face.ts";
 import { createInFlight } from "../http/in-flight.ts";
+import { adminPath } from "../http/management-openapi.ts";
 import { assemble } from "../http/service.ts";
 import type { ServiceSettings, Shared } from "../http/service.ts";
+
+const managed = [adminPath, consolePath, mcpPath];
+
+/** Whether a request may make a change that is an event. An agent sends what it only reads by POST too. */
+export function mayChange({ method, url }: Request): boolean {
+  if (["GET", "HEAD", "OPTIONS"].includes(method)) return false;
+  const { pathname } = new URL(url);
+  return managed.some((path) => pathname === path || pathname.startsWith(`${path}/`));
+}
 
 /** Answers one request of a Worker of its own. */
 export const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>

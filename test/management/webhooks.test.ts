@@ -1,14 +1,18 @@
 // Webhooks: which there may be, what they get, and when it is sent again. Time and receivers are the test's own.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { createMetrics } from "../../src/common/metrics.ts";
 import { notPublic } from "../../src/common/outbound-url.ts";
 import { removeOldDeliveries } from "../../src/management/deliver.ts";
 import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
+import { createWebhook } from "../../src/management/webhooks.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
-import { counting, createTenant, createWorld } from "../helpers.ts";
+import { startDeliverer } from "../../src/runtime/deliverer.ts";
+import { call } from "../actions.ts";
+import { captureLog, counting, createTenant, createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { deliverer } from "./deliverer.ts";
 import type { Answering } from "./deliverer.ts";
@@ -96,6 +100,35 @@ test("a webhook of a workspace gets the events of the workspace, numbered by the
   const [sent, ...others] = (await run()).map(dataOf);
   const { items } = taken<{ items: { id: string }[] }>(await world.manage("GET", `/events?workspaceId=${workspaceId}`));
   assert.equal([sent.id, sent.position, others], [items.at(-1)!.id, items.length, []]);
+});
+
+test("without webhooks nothing looks for events, and the first one is noticed once something says so", async () => {
+  const world = await createWorld();
+  const { database, counts } = counting(world.database);
+  const sent: string[] = [];
+  const parts = { database, clock: () => world.now, log: captureLog("info").log, metrics: createMetrics() };
+  const deliverer = startDeliverer({
+    ...parts,
+    // deno-lint-ignore require-await
+    async send({ body }) {
+      sent.push(body);
+      return { status: 204, text: "", retryAfter: undefined };
+    },
+  }, 5);
+  const rest = () => new Promise((resolve) => setTimeout(resolve, 50));
+  await rest();
+  assert.is(counts.reads, 1);
+  // It finds that there is still none.
+  deliverer.wake();
+  await rest();
+  assert.is(counts.reads, 2);
+  await call(createWebhook, { ...world.admin, onWebhook: deliverer.wake }, { url });
+  await rename(world, "New");
+  while (sent.length === 0) await rest();
+  await deliverer.stop();
+  const { reads } = counts;
+  await rest();
+  assert.is(counts.reads, reads);
 });
 
 test("the webhooks of a workspace are its own, and those for all", async () => {
