@@ -16,6 +16,7 @@ import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations, auditPresentations } from "./access.ts";
 import { alertPresentations } from "./alerts.ts";
+import { budgetPresentations } from "./budgets.ts";
 import type { Command, Outcome } from "./command.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
@@ -168,6 +169,7 @@ const operationCommands = commandsOf(operations, [
   ...feedbackPresentations,
   ...reviewPresentations,
   ...pricePresentations,
+  ...budgetPresentations,
   ...auditPresentations,
   ...eventPresentations,
   ...webhookPresentations,

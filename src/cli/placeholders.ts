@@ -23,6 +23,10 @@ const kinds: Record<string, Kind> = {
   N: { expected: "an integer from 1 to 2^53 - 1", read: (text) => readInteger(text, 1) },
   NUMBER: { expected: "a number such as 0.5", read: readNumber },
   PERCENT: { expected: "a number such as 12.5, without %", read: readNumber },
+  PERCENTS: {
+    expected: "percents from 1 to 1000 such as 50,80,100",
+    read: (text) => /^\d{1,4}(,\d{1,4})*$/.test(text) ? text : undefined,
+  },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   USD: {

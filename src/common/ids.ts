@@ -21,6 +21,7 @@ export type ReviewId = Id<"review">;
 export type RolloutId = Id<"ro">;
 export type WebhookId = Id<"wh">;
 export type AlertId = Id<"alert">;
+export type BudgetId = Id<"budget">;
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Prefix> =>

@@ -4,9 +4,10 @@ import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth } from "../common/month.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { integer, text } from "../database/row.ts";
+import { integer, integerOrNull, text } from "../database/row.ts";
 import type { MonthUsage } from "../schema/ledger.ts";
 import type { QuotaState } from "../schema/serving.ts";
+import { blocksOfRange, commitAt, findLogRange } from "./blocks.ts";
 
 /** Derives the state of a quota from its counts. */
 export function usageOf(
@@ -74,4 +75,25 @@ async function readQuotas(
     limit: integer(row, "monthly_limit"),
     used: integer(row, "used"),
   }));
+}
+
+/** How many requests of a month a workspace had made before a time, of those that it has used. Pruned calls count as before. */
+export async function findUsedBefore(
+  database: Database,
+  { workspaceId, month, since, used }: { workspaceId: string; month: string; since: number; used: number },
+): Promise<number> {
+  const range = await findLogRange(database, { from: since });
+  if (range.first >= range.end) return used;
+  const [row] = await database.read({
+    // Rows within a block are unordered, so a block is read whole.
+    sql: `${blocksOfRange}
+      select min(number) as number from (
+        select r.number from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId
+        cross join ${commitAt("r.position")} and m.month = :month and m.created_at >= :since
+        limit 256
+      )`,
+    args: { ...range, workspaceId, month, since },
+  });
+  const number = integerOrNull(row!, "number");
+  return number === null ? used : number - 1;
 }

@@ -6,6 +6,7 @@ import type { Database, Row, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { alertTable } from "./alerts.ts";
 import { apiKeyTable } from "./api-keys.ts";
+import { budgetTable } from "./budgets.ts";
 import { findLogStart, readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
@@ -34,6 +35,7 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   token: tokenTable,
   prompt: { where: findPrompts, toItem: toPrompt },
   deployment: { where: findDeployments, toItem: toDeployment },
+  budget: budgetTable,
   review: { where: findReviews, toItem: toReview },
   webhook: webhookTable,
   alert: alertTable,

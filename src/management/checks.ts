@@ -3,7 +3,10 @@
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { checkAlerts } from "./alert-checks.ts";
+import { noticeBudgets } from "./budget-notices.ts";
 import type { Store } from "./operation.ts";
+import { noticeQuotas } from "./quota-notices.ts";
+import { noticeExpiries } from "./expiry-notices.ts";
 import { checkGuards } from "./rollout-checks.ts";
 
 /** What checks work with. `isOver` says whether to end, and is called between transactions. */
@@ -34,6 +37,9 @@ const checks: readonly Check[] = [
       if (error !== undefined) throw error;
     },
   },
+  { name: "budgets", run: ({ store, isOver }) => noticeBudgets(store, isOver) },
+  { name: "quotas", run: ({ store, isOver }) => noticeQuotas(store, isOver) },
+  { name: "expiries", run: ({ store, isOver }) => noticeExpiries(store, isOver) },
 ];
 
 /** Runs all checks, one after the other. Returns the errors of those that failed. */

@@ -103,7 +103,7 @@ async function begin(management: Management, id: WorkspaceId, name: string): Pro
 }
 
 /** The ids of workspaces whose deletion has begun and is not complete. */
-export async function listUnfinished(database: Database): Promise<string[]> {
+export async function listUnfinished(database: Database): Promise<WorkspaceId[]> {
   const sql = "select id from deleted_workspaces where finished_at is null order by id";
   return (await database.read({ sql })).map((row) => text(row, "id"));
 }

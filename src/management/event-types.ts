@@ -8,12 +8,16 @@ export const eventTypes = {
   "workspace.created": "A workspace was created",
   "workspace.updated": "A setting of a workspace changed, such as its quota",
   "workspace.deleted": "A workspace was deleted",
+  "quota.reached": "A workspace has used 50, 80, 90 or 100 % of its quota for a month",
+  "quota.forecast": "At the pace of the last days, the quota of a workspace will not last until the month ends",
   "key.created": "An API key was created",
   "key.rotated": "An API key got a new secret",
   "key.revoked": "An API key was revoked",
+  "key.expiring": "An API key will expire in less than 14 days, or in less than 3",
   "token.created": "A management token was created",
   "token.rotated": "A management token got a new secret",
   "token.revoked": "A management token was revoked",
+  "token.expiring": "A management token will expire in less than 14 days, or in less than 3",
   "prompt.created": "A prompt was created, with its first version",
   "prompt.version_published": "A prompt got a new version",
   "prompt.renamed": "A prompt got another name",
@@ -36,12 +40,18 @@ export const eventTypes = {
   "session.deleted": "The records of a session were deleted",
   "records.reindexed": "Earlier records got what statistics need",
   "log.pruned": "Old calls and records were removed",
+  "upkeep.failed": "Retention or the deletion of a workspace has begun to fail",
+  "upkeep.recovered": "Retention or the deletion of a workspace works again",
   "feedback_name.declared": "A name of feedback was declared",
   "feedback_name.undeclared": "A name of feedback is declared no more",
   "review.created": "A list of records to review was made",
   "review.deleted": "A list of records to review was deleted",
   "price.set": "A model has a price, or another one",
   "price.removed": "A model has no price any more",
+  "budget.created": "A budget was created",
+  "budget.updated": "A budget has another amount, or other thresholds",
+  "budget.deleted": "A budget was deleted",
+  "budget.reached": "The records of a day or a month have cost a share of a budget",
   "webhook.created": "A webhook was created",
   "webhook.updated": "A webhook has another address, or other events",
   "webhook.rotated": "A webhook got a new secret",
@@ -56,6 +66,19 @@ export const eventTypes = {
   "alert.fired": "An alert fires: its condition holds",
   "alert.resolved": "An alert fires no more",
 } as const;
+
+/** The types of events that nobody causes. The note of such an event is a sentence with its numbers. */
+const found: ReadonlySet<string> = new Set<keyof typeof eventTypes>([
+  "quota.reached",
+  "quota.forecast",
+  "budget.reached",
+  "key.expiring",
+  "token.expiring",
+  "upkeep.failed",
+  "upkeep.recovered",
+]);
+/** Whether a service finds such events by itself. */
+export const isFound = (type: string): boolean => found.has(type);
 
 /** The actions of the audit log whose events have another name. */
 const actions: Partial<Record<string, string>> = { "prompt.version_published": "prompt.pushed" };

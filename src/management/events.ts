@@ -244,6 +244,10 @@ const versionIn = ({ currentVersion, latestVersion = currentVersion }: State): n
 
 function pathOf(noun: string, action: string, id: string | null, workspaceId: string | null): string | null {
   if (workspaceId === null) return null;
-  const page = action.endsWith(".deleted") ? undefined : allNouns.get(noun)?.page?.replace(":id", String(id));
+  const page = action.endsWith(".deleted")
+    ? undefined
+    : noun === "quota"
+    ? "usage"
+    : allNouns.get(noun)?.page?.replace(":id", String(id));
   return `${workspaceId}/${page ?? "audit"}`;
 }

@@ -5,6 +5,7 @@ import { alertOperations } from "./alerts.ts";
 import { apiKeyOperations } from "./api-keys.ts";
 import { applyPrompts } from "./apply.ts";
 import { auditOperations } from "./audit.ts";
+import { budgetOperations } from "./budgets.ts";
 import { listCalls } from "./calls.ts";
 import { compareStats } from "./compare.ts";
 import { readCosts } from "./costs.ts";
@@ -93,6 +94,11 @@ export const groups = [
     tag: "Reviews",
     about: "Records that people judge one after the other. Two people do not get the same one at once.",
     operations: [...reviewOperations, ...reviewRecordOperations],
+  },
+  {
+    tag: "Budgets",
+    about: "What records may cost in a day or a month before an event says so. A budget refuses no request.",
+    operations: budgetOperations,
   },
   {
     tag: "Prices",

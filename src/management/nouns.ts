@@ -136,6 +136,15 @@ export const nouns = {
     page: "keys/:id",
     section: { path: "keys", title: "Keys", isSetup: true },
   },
+  budget: {
+    name: "Budget",
+    prefix: "budget",
+    owner: "workspace",
+    title: "'$' || amount || ' per ' || per",
+    tables: [{ name: "budgets" }, { name: "budget_periods", key: "budget_id, period", holder: "budget_id" }],
+    audit: { unlogged: ["createdAt", "promptName", "keyName"] },
+    page: "usage",
+  },
   token: {
     name: "Token",
     prefix: "token",
@@ -175,6 +184,11 @@ export const nouns = {
         ...["state", "stateAt", "clearAt", "value", "records", "checkedAt"],
       ],
     },
+  },
+  notice: {
+    name: "Notice",
+    owner: "either",
+    tables: [{ name: "notices", key: "action, subject, fact" }],
   },
   price: {
     name: "Price",

@@ -26,6 +26,7 @@ export function addIssue(
   { expiresAt = null, overlapEndsAt }: { expiresAt?: number | null; overlapEndsAt?: number | null },
   secretHash: string | undefined,
 ): void {
+  if (action.endsWith(".expiring")) return;
   // Without an overlap, or once the holder is revoked, a secret ends at 0.
   const last = action.endsWith(".rotated") ? overlapEndsAt ?? 0 : 0;
   for (const [nth, end] of ends.entries()) ends[nth] = Math.min(end ?? last, last);

@@ -1,5 +1,6 @@
 // Background work. It completes deletions of workspaces, and removes records and calls that are older than their workspace
 // keeps them. Services that share a database take turns by a lease.
+import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 import type { Step } from "../ledger/prune.ts";
@@ -7,9 +8,13 @@ import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
 import { deleteRest, listUnfinished } from "./deletion.ts";
 import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";
+import { noticeUpkeep } from "./upkeep-notices.ts";
+import type { Task } from "./upkeep-notices.ts";
 
 /** What a run has done. `error` is what failed, if anything did. */
 type UpkeepRun = { calls: number; records: number; error?: unknown };
+
+type Attempt = (work: Task["work"], workspaceId: WorkspaceId, step: Step) => Promise<void>;
 
 export type UpkeepOptions = {
   /** The name of the process that asks for the lease. It must be unique. */
@@ -52,14 +57,23 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
       options.onRemoved?.(removed);
       await renew();
     });
-  try {
-    for (const id of await listUnfinished(database)) {
-      // If one fails, the other deletions and retention go on.
-      await runSteps(deleteRest(database, id, clock)).catch((error: unknown) => void (run.error ??= error));
+  const failed: Task[] = [];
+  /** Does the work for a workspace. If it fails, the work for the others goes on. */
+  const attempt: Attempt = async (work, workspaceId, step) => {
+    try {
+      await runSteps(step);
+    } catch (error) {
+      run.error ??= error;
+      // A service that stops may have closed the database already.
+      if (!isOver()) failed.push({ work, workspaceId });
     }
-    await retain(store, runSteps, isOver);
+  };
+  try {
+    for (const id of await listUnfinished(database)) await attempt("deletion", id, deleteRest(database, id, clock));
+    await retain(store, attempt, isOver);
+    await noticeUpkeep(store, failed, !isOver());
   } catch (error) {
-    run.error = error;
+    run.error ??= error;
   }
   // Another process has a lost lease. A run that was cut off releases the lease, so that the next run can start.
   if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
@@ -90,7 +104,7 @@ const pageRows = 100;
 /** Removes what is older than its workspace keeps it. */
 async function retain(
   { database, clock }: Store,
-  runSteps: (step: Step) => Promise<boolean>,
+  attempt: Attempt,
   isOver: () => boolean,
 ): Promise<void> {
   for (let cursor = ""; !isOver();) {
@@ -100,10 +114,10 @@ async function retain(
       args: [cursor],
     });
     for (const row of rows) {
-      const id = text(row, "id"), calls = integerOrNull(row, "keep_calls_ms"), now = clock();
+      const id = text<WorkspaceId>(row, "id"), calls = integerOrNull(row, "keep_calls_ms"), now = clock();
       const records = integerOrNull(row, "keep_records_ms");
-      if (calls !== null) await runSteps(pruneWorkspace(database, id, now - calls));
-      if (records !== null) await runSteps(expireRecords(database, id, now - records, now));
+      if (calls !== null) await attempt("retention", id, pruneWorkspace(database, id, now - calls));
+      if (records !== null) await attempt("retention", id, expireRecords(database, id, now - records, now));
     }
     if (rows.length < pageRows) return;
     cursor = text(rows.at(-1)!, "id");

@@ -76,6 +76,7 @@ export const reviewId = idOf("review");
 export const rolloutId = idOf("rollout");
 export const webhookId = idOf("webhook");
 export const alertId = idOf("alert");
+export const budgetId = idOf("budget");
 export const recordId = idOf("record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

@@ -1,6 +1,6 @@
 // The request that delivers an event, in the format of its webhook.
 import { version } from "../common/version.ts";
-import { eventTypes } from "./event-types.ts";
+import { eventTypes, isFound } from "./event-types.ts";
 import { versionsText } from "./events.ts";
 import type { Event } from "./events.ts";
 import type { Format } from "./webhooks.ts";
@@ -57,7 +57,10 @@ const sentences: Readonly<Record<string, string>> = { ...eventTypes, "webhook.te
 /** What happened, in one sentence. Slack asks for three characters to be escaped. */
 function sentenceFor(event: Event): string {
   const { type, subject: { id, name }, actor, note } = event;
+  if (isFound(type)) return escaped(`${name ?? id}: ${note}`);
   const details = [name ?? id, versionsText(event), actor && `by ${actor}`].filter(Boolean).join(", ");
   const text = [sentences[type] ?? type, details && `: ${details}`, note && ` (${note})`].filter(Boolean).join("");
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return escaped(text);
 }
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -165,6 +165,7 @@ const samples: Record<string, string> = {
   VALUE: "true",
   NUMBER: "0.5",
   PERCENT: "50",
+  PERCENTS: "50,80,100",
   LIMITS: "failures=+2%",
   LIMIT: "failures>5%",
   WINDOW: "15m",

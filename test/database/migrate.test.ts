@@ -77,6 +77,7 @@ const landed = {
   "029-count-changes": "d73e43b3fc1b5be8434f96ab999b7bf0f29c2a5f97d094882a2c755b1367ccf5",
   "030-create-webhooks": "416d652cd2eb00acaf261ebd4b6786c42c0f790bc3cdf2797862d52d1101f334",
   "031-find-due-webhooks": "a9d04011a049d25eb26232926733e0487160dae55b45a98ea038866cfa3cd766",
+  "032-create-budgets": "235c2fdc4cb49281afde1f9da52dafd952888c58fa63ed9dc78bba69dfe3c10c",
   "033-create-alerts": "617083052819ee2c4d0fab26ed49ecb03e0968ee966b9915737812e6ce7a93be",
   "035-own-tokens": "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
 };

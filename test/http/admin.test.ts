@@ -251,6 +251,7 @@ const good: Record<string, object> = {
   showSession: { sessionId: "x" },
   setPrice: { model: "x", input: "1", output: "1" },
   setPrices: { prices: [] },
+  createBudget: { amount: "50", per: "month" },
   createWebhook: { url: "https://example.com/" },
   createAlert: { condition: "records<1" },
   compareStats: { a: "x", b: "x" },

@@ -10,6 +10,7 @@ import { bearer, createTenant, createWorld, goodBody, noon, openCopy, promptFile
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 import { alertCases, makeAlerts } from "./openapi-alert-cases.ts";
+import { budgetCases, makeBudgets } from "./openapi-budget-cases.ts";
 import { makeWebhooks, webhookCases } from "./openapi-webhook-cases.ts";
 
 /** A world with everything that operations can show, on a database that can be made to fail. */
@@ -69,6 +70,7 @@ async function fillWorld() {
     cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
     webhooks: await makeWebhooks(world),
     alerts: await makeAlerts(world),
+    budgets: await makeBudgets(world),
   };
   await world.drain();
   return { facts, statements: await readStatements(world.database) };
@@ -940,6 +942,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       ({ cachedPriceId }) => ({ path: { id: cachedPriceId } }),
     ],
   },
+  ...budgetCases,
   ...webhookCases,
   ...alertCases,
   reindex: { 200: [() => ({})] },

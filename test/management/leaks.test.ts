@@ -50,7 +50,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   wait: fc.constantFrom(1, 1, 1, 1000, 40_000_000),
 });
 
-const ids = /\b(?:ws|key|prompt|dep|diag|call|token|price|review|wh|req)_[0-9a-z-]{20,36}\b/g;
+const ids = /\b(?:ws|key|prompt|dep|diag|call|token|price|review|wh|budget|req)_[0-9a-z-]{20,36}\b/g;
 
 /** A text in which ids, hashes, prefixes of secrets and opaque cursors stand as numbers in the order of their first use. */
 function createNormalizer(): (text: string) => string {

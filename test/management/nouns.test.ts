@@ -45,14 +45,14 @@ const ofService = [
 
 const list = "src/management/nouns.ts";
 
-/** What the audit log says of records, which it does not list when they arrive. */
-const deeds = ["log", "record", "records", "session"];
+/** What the audit log says of records, which it does not list when they arrive, and of what services find. */
+const deeds = ["log", "quota", "record", "records", "session", "upkeep"];
 
 /** Inputs that are ids of an application's own. */
 const foreign = ["sessionId"];
 
-/** What verify does not read, as it is said nowhere else: how far people are with a review, and what webhooks sent. */
-const unverified = ["review_records", "webhook_secrets", "webhook_deliveries"];
+/** What verify does not read, as it is said nowhere else: how far people are with a review, what webhooks sent, and what was said. */
+const unverified = ["budget_periods", "notices", "review_records", "webhook_secrets", "webhook_deliveries"];
 
 const isSame = (actual: Iterable<string>, expected: Iterable<string>, message: string) =>
   assert.equal([...new Set(actual)].sort(), [...new Set(expected)].sort(), message);
@@ -213,6 +213,7 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   await world.submit(goodBody);
   const review = await make(`${of}/reviews`, { title: "Wednesday" });
   const webhook = await make("/webhooks", { url: "https://example.com/", workspaceId });
+  await make(`${of}/budgets`, { amount: "50", per: "month" });
   return { key: keyId, prompt: promptId, deployment: deployId, token, price, review, webhook };
 }
 

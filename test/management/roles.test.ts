@@ -60,6 +60,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   setPrice: () => ({ model: "x", input: "2", output: "1" }),
   setPrices: () => ({ prices: [] }),
   removePrice: () => ({ id: "price_x" }),
+  createBudget: () => ({ amount: "50", per: "month" }),
   createWebhook: () => ({ url: "https://example.com/" }),
   resendWebhookDeliveries: () => ({ delivery: 1 }),
   createAlert: () => ({ condition: "records<1" }),
@@ -104,6 +105,7 @@ async function namedOf(world: World): Promise<Named> {
     Rollout: rollout,
     Webhook: await addWebhook(world),
     Alert: await addAlert(world),
+    Budget: await addBudget(world),
   };
 }
 
@@ -137,6 +139,11 @@ async function addAlert({ manage, workspaceId }: World): Promise<string> {
   return id;
 }
 
+async function addBudget({ manage, workspaceId }: World): Promise<string> {
+  const budget = { amount: "50", per: "month" };
+  return taken<{ id: string }>(await manage("POST", `/workspaces/${workspaceId}/budgets`, budget), 201).id;
+}
+
 const absent: Named = {
   Workspace: newId("ws", noon),
   "API key": newId("key", noon),
@@ -148,6 +155,7 @@ const absent: Named = {
   Rollout: newId("ro", noon),
   Webhook: newId("wh", noon),
   Alert: newId("alert", noon),
+  Budget: newId("budget", noon),
 };
 
 /** The input members that name something by an id. */

@@ -2,10 +2,10 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { endOfMonth, monthOf, startOfMonth } from "../../common/month.ts";
+import { monthOf } from "../../common/month.ts";
+import { forecast, startOfPace } from "../../management/forecast.ts";
 import type { Usage } from "../../management/usage.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
-import type { DayUsage } from "../../schema/ledger.ts";
 import { ago, counted, dayText, number, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -65,7 +65,11 @@ function forecastText(visit: ConsoleRequest, usage: Usage): Part {
       </>
     );
   }
-  const found = forecast(usage, workspaceOf(visit).createdAt, visit.now);
+  const since = startOfPace(usage.month, workspaceOf(visit).createdAt, visit.now);
+  const firstDay = new Date(since).toISOString().slice(0, 10);
+  const recent = usage.days.filter(({ day }) => day >= firstDay)
+    .reduce((sum, { reads, submits }) => sum + reads + submits, 0);
+  const found = forecast({ ...usage, recent }, since, visit.now);
   if (found === undefined) return "There are too few requests for a forecast.";
   const pace = <>At the pace of the last days, about {counted(found.perDay, "request")} a day,</>;
   if (found.usedUpAt !== undefined) {
@@ -117,38 +121,4 @@ export function UsageChart({ visit, usage: { days, reads, submits } }: QuotaProp
       </details>
     </>
   );
-}
-
-const day = 86_400_000; // ms
-const window = 7 * day;
-
-/** `perDay` is how many requests a day has lately. `usedUpAt` is undefined if the quota lasts until the month ends. */
-type Forecast = { perDay: number; byEnd: number; usedUpAt: number | undefined };
-
-/**
- * Takes the mean of the last seven days of the month, or of all that have passed since the workspace was created. Undefined
- * in the first hour, or without any request in that time.
- */
-export function forecast(
-  { month, limit, used, days }: { month: string; limit: number; used: number; days: readonly DayUsage[] },
-  createdAt: number,
-  now: number,
-): Forecast | undefined {
-  const startOfWindow = Math.floor((now - window) / day) * day;
-  const since = Math.max(startOfMonth(month), startOfWindow, createdAt);
-  const firstDay = new Date(since).toISOString().slice(0, 10);
-  if (now - since < day / 24) return undefined;
-  const recent = days.filter(({ day }) => day >= firstDay).reduce(
-    (sum, { reads, submits }) => sum + reads + submits,
-    0,
-  );
-  if (recent === 0) return undefined;
-  const rate = recent / (now - since);
-  const end = endOfMonth(month);
-  const usedUpAt = used >= limit ? now : now + (limit - used) / rate;
-  return {
-    perDay: Math.round(rate * day),
-    byEnd: Math.round(used + rate * (end - now)),
-    usedUpAt: usedUpAt < end ? usedUpAt : undefined,
-  };
 }

@@ -1,0 +1,54 @@
+// Says when a budget has reached one of its thresholds.
+import { readAmount } from "../common/decimal.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
+import type { Row } from "../database/database.ts";
+import { countSpending, periodOf } from "./budget-spending.ts";
+import type { Length } from "./budget-spending.ts";
+import { announce, batch, isNew, startOfNotice } from "./notices.ts";
+import type { Notice } from "./notices.ts";
+import type { Management, Store } from "./operation.ts";
+
+/** SQLite compares amounts as floating-point numbers, so that this finds a few more. Another amount has thresholds of its own. */
+const reached = `
+  select b.*, p.period, p.cost, t.value as percent
+  from budgets b cross join budget_periods p on p.budget_id = b.id
+  cross join json_each('[' || b.thresholds || ']') t
+  where cast(p.cost as real) * 100 >= cast(b.amount as real) * t.value * (1 - 1e-9)
+    and b.workspace_id not in (select id from deleted_workspaces)
+    and ${isNew("budget.reached", "b.id", "p.period || ' ' || t.value || ' ' || b.amount")}
+  order by b.id, p.period, t.value`;
+
+async function findReached({ database, clock }: Management): Promise<Notice[]> {
+  const now = clock();
+  return (await database.read({ sql: reached })).filter((row) => isReached(row) && isPresent(row, now)).map(toNotice)
+    .slice(0, batch);
+}
+
+const isReached = (row: Row): boolean =>
+  100n * readAmount(text(row, "cost"))! >= BigInt(integer(row, "percent")) * readAmount(text(row, "amount"))!;
+
+/** Whether a budget was like this in a period that is over. What comes may be there already, if a clock was ahead. */
+function isPresent(row: Row, now: number): boolean {
+  const per = text<Length>(row, "per"), period = text(row, "period");
+  const periodAt = (at: number) => periodOf(per, at);
+  return period >= periodAt(now) ||
+    period >= periodAt(startOfNotice(now)) && period >= periodAt(integer(row, "changed_at"));
+}
+
+function toNotice(row: Row): Notice {
+  const subject = text(row, "id"), period = text(row, "period"), percent = integer(row, "percent");
+  const amount = text(row, "amount"), spent = text(row, "cost");
+  const of = { promptId: textOrNull(row, "prompt_id"), keyId: textOrNull(row, "key_id") };
+  return {
+    action: "budget.reached",
+    ...{ subject, fact: `${period} ${percent} ${amount}`, workspaceId: text<WorkspaceId>(row, "workspace_id") },
+    data: { period, percent, spent, amount, ...of },
+    note: `${percent} % of the budget for ${period} is spent: $${spent} of $${amount}`,
+  };
+}
+
+export async function noticeBudgets(store: Store, isOver: () => boolean): Promise<void> {
+  await countSpending(store, isOver);
+  await announce(store, isOver, findReached);
+}

@@ -1,0 +1,223 @@
+// What the records of budgets cost. Each budget stores how far the log is counted and what was counted, so that a record is read
+// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past.
+import { decimalText, readAmount } from "../common/decimal.ts";
+import type { Amount } from "../common/decimal.ts";
+import { groupBy } from "../common/group-by.ts";
+import { sha256 } from "../common/ids.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { getOrAdd } from "../common/maps.ts";
+import { monthOf, startOfMonth } from "../common/month.ts";
+import type { Database, Row } from "../database/database.ts";
+import { integer, text, textOrNull } from "../database/row.ts";
+import { findLogRange } from "../ledger/blocks.ts";
+import { scanAll } from "../ledger/scan.ts";
+import type { MeasuredRecord } from "../ledger/slices.ts";
+import { nextPosition } from "../ledger/statements.ts";
+import { addCosts, emptyCosts, totalCost } from "../ledger/tally.ts";
+import type { Costs } from "../ledger/tally.ts";
+import { readCosting } from "./costing.ts";
+import { listOfWorkspace } from "./deployments.ts";
+import { startOfNotice } from "./notices.ts";
+import type { Store } from "./operation.ts";
+
+const day = 86_400_000; // ms
+
+export const lengths = ["day", "month"] as const;
+export type Length = (typeof lengths)[number];
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** The day or the month of a time in Unix ms, in UTC: `2027-01-31` or `2027-01`. */
+export const periodOf = (length: Length, at: number): string => length === "day" ? dayOf(at) : monthOf(at);
+
+/** What was counted of a budget in a period. The cost is in units of 10^-30 USD. */
+export type Spending = { cost: Amount; records: number; unpriced: number };
+
+const noSpending: Spending = { cost: 0n, records: 0, unpriced: 0 };
+
+/** A budget, as far as counting needs it, how far it is counted, and what was counted, by period. */
+type Counted = {
+  id: string;
+  workspaceId: WorkspaceId;
+  promptId: string | null;
+  keyId: string | null;
+  per: Length;
+  counted: number;
+  prices: string;
+  /** How many submits its workspace has. */
+  submits: number;
+  spending: Map<string, Spending>;
+};
+
+type StoredPeriod = [period: string, cost: string, records: number, unpriced: number];
+
+/** What is stored of the budgets of a workspace, or of all. One statement reads all of it, so that it is of one moment. */
+const stored = (condition: string): string => `
+  select *, (
+    select json_group_array(json_array(period, cost, records, unpriced)) from budget_periods where budget_id = id
+  ) as spending
+  from (
+    select b.*, (
+      select coalesce(sum(submits), 0) from quota_usage q where q.workspace_id = b.workspace_id
+    ) as submits_now
+    from budgets b where b.workspace_id not in (select id from deleted_workspaces)
+  ) where ${condition} order by workspace_id, id`;
+
+const toCounted = (row: Row): Counted => ({
+  id: text(row, "id"),
+  workspaceId: text(row, "workspace_id"),
+  promptId: textOrNull(row, "prompt_id"),
+  keyId: textOrNull(row, "key_id"),
+  per: text(row, "per"),
+  counted: integer(row, "counted"),
+  prices: text(row, "prices"),
+  submits: integer(row, "submits_now"),
+  spending: new Map(
+    (JSON.parse(text(row, "spending")) as StoredPeriod[]).map(([period, cost, records, unpriced]) => [
+      period,
+      { cost: readAmount(cost)!, records, unpriced },
+    ]),
+  ),
+});
+
+const readPrices = async (database: Database): Promise<string> =>
+  await sha256(JSON.stringify(await database.read({ sql: "select * from prices" })));
+
+/** Where the log ends. All submits that were counted before are in front of it. */
+const readEnd = async (database: Database): Promise<number> =>
+  integer((await database.read({ sql: `select ${nextPosition} as position` }))[0]!, "position");
+
+/** Groups budgets of which one scan can count what is left: those of a workspace that begin at the same position. */
+const groupUp = (budgets: Counted[]): Counted[][] => [
+  ...groupBy(budgets, ({ workspaceId, counted }) => `${workspaceId} ${counted}`).values(),
+];
+
+/** Begins anew with a budget that was counted with other prices. */
+const withPrices = (budget: Counted, prices: string): Counted =>
+  budget.prices === prices ? budget : { ...budget, counted: 0, spending: new Map() };
+
+/** What counts the records of some budgets of a workspace. `first` is where those of the periods that matter begin. */
+async function openCounter({ database, clock }: Store, budgets: Counted[]) {
+  const deployments = await listOfWorkspace({ database, clock }, budgets[0]!.workspaceId);
+  const deployIds = deployments.map(({ id }) => id);
+  // It is read after the end of the log, so that it has the models of all versions that records name.
+  const costing = await readCosting(database, deployIds);
+  const since = startOfNotice(clock()), hasMonths = budgets.some(({ per }) => per === "month");
+  const from = hasMonths ? startOfMonth(monthOf(since)) : Date.parse(dayOf(since));
+  const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };
+  return {
+    first: (await findLogRange(database, { from })).first,
+    /** Adds the records of a range to what was counted. */
+    async count(first: number, end: number): Promise<void> {
+      if (first >= end || deployIds.length === 0) return;
+      const sums = budgets.map(() => new Map<string, Costs>());
+      // Most records share the day of the record before.
+      let start = NaN, periods: Record<Length, string> = { day: "", month: "" };
+      const visit = (record: MeasuredRecord): void => {
+        if (!(record.createdAt >= start && record.createdAt < start + day)) {
+          periods = { day: dayOf(record.createdAt), month: monthOf(record.createdAt) };
+          start = Date.parse(periods.day);
+        }
+        const { promptId } = deployments[record.deployment]!;
+        for (const [nth, budget] of budgets.entries()) {
+          if (budget.promptId !== null && budget.promptId !== promptId) continue;
+          if (budget.keyId !== null && budget.keyId !== record.keyId) continue;
+          addCosts(getOrAdd(sums[nth]!, periods[budget.per], emptyCosts), record);
+        }
+      };
+      await scanAll(database, { filter: { deployIds, from }, costing, reads }, { first, end }, visit);
+      for (const [nth, { spending }] of budgets.entries()) addTo(spending, sums[nth]!);
+    },
+  };
+}
+
+function addTo(spending: Map<string, Spending>, sums: Map<string, Costs>): void {
+  for (const [period, { records, cost }] of sums) {
+    const before = spending.get(period) ?? noSpending;
+    spending.set(period, {
+      cost: before.cost + totalCost(cost),
+      records: before.records + records,
+      unpriced: before.unpriced + records - cost.records,
+    });
+  }
+}
+
+/** What budgets of a workspace have spent, by budget and period, up to the last record. Changes nothing. */
+export async function spendingOf(
+  store: Store,
+  workspaceId: WorkspaceId,
+): Promise<(id: string, period: string) => Spending> {
+  const { database } = store;
+  const prices = await readPrices(database);
+  const rows = await database.read({ sql: stored("workspace_id = :workspaceId"), args: { workspaceId } });
+  const budgets = rows.map((row) => withPrices(toCounted(row), prices));
+  const end = await readEnd(database);
+  for (const group of groupUp(budgets)) {
+    const counter = await openCounter(store, group);
+    await counter.count(Math.max(counter.first, group[0]!.counted), end);
+  }
+  const byId = new Map(budgets.map(({ id, spending }) => [id, spending]));
+  return (id, period) => byId.get(id)?.get(period) ?? noSpending;
+}
+
+const stepLength = 65_536; // positions that are counted in one transaction
+
+/** Counts what budgets have spent since they were counted last, and stores it. */
+export async function countSpending(store: Store, isOver: () => boolean): Promise<void> {
+  const { database } = store;
+  const [found] = await database.read({ sql: "select exists (select 1 from budgets) as has_any" });
+  if (found!.has_any === 0) return;
+  const prices = await readPrices(database);
+  const rows = await database.read({ sql: stored("submits_now <> submits or prices <> :prices"), args: { prices } });
+  const end = await readEnd(database);
+  const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
+  for (const group of groupUp(budgets.map((budget) => withPrices(budget, prices)))) {
+    const counter = await openCounter(store, group);
+    let isLast = false;
+    for (let first = Math.max(counter.first, group[0]!.counted); !isLast && !isOver(); first += stepLength) {
+      const to = { counted: Math.min(end, first + stepLength), prices };
+      isLast = to.counted === end;
+      await counter.count(first, to.counted);
+      if (!await storeCounted(store, group, states, { ...to, isLast })) break;
+      for (const { id } of group) states.set(id, to);
+    }
+  }
+}
+
+/** How far a budget is counted, and with which prices. */
+type State = { counted: number; prices: string };
+
+/** Stores what was counted of budgets that are still in the state from which it was counted. Returns whether any is. */
+async function storeCounted(
+  { database, clock }: Store,
+  budgets: Counted[],
+  states: ReadonlyMap<string, State>,
+  { counted, prices, isLast }: State & { isLast: boolean },
+): Promise<boolean> {
+  const since = startOfNotice(clock());
+  const isCurrent = ({ per }: Counted, period: string) => period >= periodOf(per, since);
+  const periods = budgets.flatMap((budget) =>
+    Array.from(budget.spending)
+      .filter(([period]) => isCurrent(budget, period))
+      .map(([period, { cost, records, unpriced }]) => [budget.id, period, decimalText(cost), records, unpriced])
+  );
+  const seen = budgets.map(({ id }) => [id, states.get(id)!.counted, states.get(id)!.prices]);
+  const args = { seen: JSON.stringify(seen) };
+  const unchanged = `select b.id from json_each(:seen) s cross join budgets b
+    on b.id = s.value ->> 0 and b.counted = s.value ->> 1 and b.prices = s.value ->> 2`;
+  const [, , moved] = await database.write([
+    { sql: `delete from budget_periods where budget_id in (${unchanged})`, args },
+    {
+      sql: `insert into budget_periods (budget_id, period, cost, records, unpriced)
+        select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+        from json_each(:periods) where value ->> 0 in (${unchanged})`,
+      args: { ...args, periods: JSON.stringify(periods) },
+    },
+    {
+      sql: `update budgets set counted = :counted, prices = :prices, submits = iif(:isLast, :submits, submits)
+        where id in (${unchanged}) returning id`,
+      args: { ...args, counted, prices, isLast: Number(isLast), submits: budgets[0]!.submits },
+    },
+  ]);
+  return moved!.length > 0;
+}
