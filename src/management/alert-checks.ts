@@ -222,11 +222,11 @@ function toState(
   return now - since < keepFiringMs || isQuiet ? { state, clearAt: since } : { state: "ok", clearAt: null };
 }
 
-/** What a check found, in words: `failures is 12 % over 15m (80 records), beyond failures>5%`. */
+/** What a check found, in words: `failures is 12 % over 15m with 80 records, beyond failures>5%`. */
 function describe({ overMs }: Alert, condition: Condition, { state, value, records }: Outcome): string {
   const { name, text } = condition, isCount = ["records", "reads"].includes(name) && !condition.isFeedback;
   const limit = `${state === "firing" ? "" : "no longer "}beyond ${text}`;
   if (value === null) return "What it watches is archived";
-  const counted = isCount ? "" : ` (${records} ${records === 1 ? "record" : "records"})`;
+  const counted = isCount ? "" : ` with ${records} ${records === 1 ? "record" : "records"}`;
   return `${name} is ${valueText(condition, value)} over ${durationText(overMs)}${counted}, ${limit}`;
 }

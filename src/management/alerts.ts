@@ -3,7 +3,7 @@
 import { archived, conflict, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
-import type { Statement } from "../database/database.ts";
+import type { Database, Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";
 import { described, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -89,6 +89,12 @@ export async function requireAlert({ database }: Store, id: AlertId): Promise<Al
   const found = await alertTable.find(database, id);
   if (found === undefined) throw notFound("Alert", id);
   return found;
+}
+
+/** How many alerts fire, of all workspaces. */
+export async function countFiring(database: Database): Promise<number> {
+  const [row] = await database.read({ sql: "select count(*) as alerts from alerts where state = 'firing'" });
+  return integer(row!, "alerts");
 }
 
 /** What the audit log has of the definition of an alert. */

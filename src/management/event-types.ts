@@ -63,8 +63,8 @@ export const eventTypes = {
   "alert.deleted": "An alert was deleted",
   "alert.muted": "An alert is muted for some time",
   "alert.unmuted": "An alert is no longer muted",
-  "alert.fired": "An alert fires: its condition holds",
-  "alert.resolved": "An alert fires no more",
+  "alert.fired": "An alert fires",
+  "alert.resolved": "An alert is resolved",
 } as const;
 
 /** The types of events that nobody causes. The note of such an event is a sentence with its numbers. */

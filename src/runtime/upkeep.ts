@@ -6,6 +6,8 @@ import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
+import { createKeptTallies } from "../ledger/kept-tallies.ts";
+import { countFiring } from "../management/alerts.ts";
 import { checkInterval, runChecks } from "../management/checks.ts";
 import { runUpkeep } from "../management/upkeep.ts";
 
@@ -25,7 +27,7 @@ export function startUpkeep(
   delay = firstDelay,
   checkDelay = firstDelay,
 ): { stop(): void } {
-  const store = { database: yielding(database), clock };
+  const store = { database: yielding(database), clock, kept: createKeptTallies() };
   const holder = crypto.randomUUID();
   const totals = { calls: 0, records: 0, failures: 0, lastRunAt: 0 };
   const total = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, "counter");
@@ -37,6 +39,11 @@ export function startUpkeep(
     "When this process last ended a run of the background upkeep, in Unix seconds; 0 if never",
     () => totals.lastRunAt / 1000,
   );
+  let firing = 0;
+  metrics.gauge("promptledger_alerts_firing", "Alerts of all workspaces that fire now", () => firing);
+  metrics.beforeText(async () => {
+    firing = await countFiring(store.database);
+  });
   let isStopped = false;
   let timer = schedule(runOnce, withJitter(delay)), checkTimer = schedule(checkOnce, withJitter(checkDelay));
 
