@@ -1,6 +1,7 @@
 // How the command line shows alerts.
+import { durationText } from "../common/duration.ts";
 import { updateAlert } from "../management/alert-changes.ts";
-import { durationText, readCondition, valueText } from "../management/alert-conditions.ts";
+import { readCondition, valueText } from "../management/alert-conditions.ts";
 import { listAlerts, readAlert } from "../management/alerts.ts";
 import type { Alert, AlertWithChanges } from "../management/alerts.ts";
 import { format } from "./format.ts";

@@ -1,4 +1,5 @@
 // Formats data for people: a list as a table, an object as lines. Programs get JSON instead.
+import { durationText } from "../common/duration.ts";
 import { isJsonText, stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 
@@ -30,7 +31,7 @@ export function formatValue(name: string, value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && isTime(name)) return formatTime(value);
   if (typeof value === "number" && name === "resetTime") return formatTime(value * 1000);
-  if (typeof value === "number" && name.endsWith("Ms")) return formatDuration(value);
+  if (typeof value === "number" && name.endsWith("Ms")) return durationText(value);
   if (typeof value === "string") return oneLine(value);
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return oneLine(value.join(", "));
   const text = stringify(value);
@@ -66,9 +67,6 @@ export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at)
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 export const indented = (text: string): string => text.replace(/^(?=.)/gm, "  ");
-
-/** As options take it. */
-const formatDuration = (ms: number) => ms % 86_400_000 === 0 ? `${ms / 86_400_000}d` : `${Math.ceil(ms / 1000)}s`;
 
 /** How long something took: `85 ms`, `0.2 s`. */
 export const formatElapsed = (ms: number) => ms < 100 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;

@@ -1,5 +1,6 @@
 // Checks the alerts: counts the records and the calls in the time of each, and says in the audit log which fire and which resolve.
 // The numbers are those of statistics of the same time.
+import { durationText } from "../common/duration.ts";
 import type { AlertId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
@@ -9,16 +10,7 @@ import { toStats } from "../ledger/summary.ts";
 import { exactly, nullable, oneOf } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import {
-  durationText,
-  isBeyond,
-  isSilence,
-  isTotal,
-  needsReads,
-  readCondition,
-  readMeasure,
-  valueText,
-} from "./alert-conditions.ts";
+import { isBeyond, isSilence, isTotal, needsReads, readCondition, readMeasure, valueText } from "./alert-conditions.ts";
 import type { Condition, Counts } from "./alert-conditions.ts";
 import { alertTable } from "./alerts.ts";
 import type { Alert } from "./alerts.ts";

@@ -146,11 +146,3 @@ export function valueText(condition: Condition, value: number): string {
   if (kind === "time") return value < 1000 ? `${short(value)} ms` : `${short(value / 1000)} s`;
   return `${kind === "USD" ? dollarText(value) : short(value)}${unit}`;
 }
-
-const units = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "m"]] as const; // ms
-
-/** A duration as the command line takes it: `15m`. */
-export function durationText(ms: number): string {
-  const [length, unit] = units.find(([length]) => ms >= length && ms % length === 0) ?? [1000, "s"] as const;
-  return `${ms / length}${unit}`;
-}

@@ -1,5 +1,6 @@
 // Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or hours. Services
 // check them in the background, and write to the audit log when one fires or resolves. It is an event then, which webhooks send.
+import { durationText } from "../common/duration.ts";
 import { archived, conflict, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
@@ -8,8 +9,7 @@ import { integer } from "../database/row.ts";
 import { described, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { durationText, isTotal, readCondition, requireSuited } from "./alert-conditions.ts";
-import { condition } from "./alert-conditions.ts";
+import { condition, isTotal, readCondition, requireSuited } from "./alert-conditions.ts";
 import { toEntry } from "./audit-chain.ts";
 import type { Change } from "./commit.ts";
 import { requireDeployment } from "./deployments.ts";

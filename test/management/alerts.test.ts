@@ -1,13 +1,16 @@
 // Alerts: when they fire and resolve, what they count, and what people may change. The clock is the test's own.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
+import { createMetrics } from "../../src/common/metrics.ts";
 import { checkAlerts } from "../../src/management/alert-checks.ts";
 import type { Alert, AlertWithChanges } from "../../src/management/alerts.ts";
 import { runChecks } from "../../src/management/checks.ts";
 import type { Event } from "../../src/management/events.ts";
 import type { Stats } from "../../src/management/stats.ts";
+import { requestFor } from "../../src/management/webhook-requests.ts";
+import { startUpkeep } from "../../src/runtime/upkeep.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { captureLog, counting, createTenant, createWorld, goodBody } from "../helpers.ts";
+import { captureLog, counting, createTenant, createWorld, goodBody, managementOf } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { suite } from "../suite.ts";
 import { publish, readAll, refused, taken } from "./management.ts";
@@ -372,6 +375,46 @@ test("bad conditions are refused, each with a sentence that says what would do",
   );
 });
 
+test("a check that is overtaken by a change, or by a service with another clock, says nothing twice", async () => {
+  const world = await openWorld();
+  const alert = await create(world, "failures>5%", { overMs: day, atLeast: 1 });
+  await submit(world, 2, 2);
+  world.now += minute;
+  // While its records are counted, the alert gets another condition.
+  let isChanged = false;
+  const read: typeof world.database.read = async (statement) => {
+    if (!isChanged && statement.sql.includes("diagnoses")) {
+      isChanged = true;
+      taken(await world.manage("PATCH", `/alerts/${alert.id}`, { condition: "failures<5%" }));
+    }
+    return await world.database.read(statement);
+  };
+  const { error, ...overtaken } = await checkAlerts({ ...world.admin, database: { ...world.database, read } });
+  assert.equal([error, overtaken], [undefined, { checked: 1, fired: 0, resolved: 0 }]);
+  const { state, value, checkedAt } = await show(world, alert);
+  assert.equal([isChanged, state, value, checkedAt], [true, "no_data", null, null]);
+  taken(await world.manage("PATCH", `/alerts/${alert.id}`, { condition: "failures>5%" }));
+  const clocks = [0, 5, 10, 15].map((hours) => managementOf(world.database, () => world.now + hours * hour));
+  const runs = await Promise.all(clocks.map((store) => checkAlerts(store)));
+  assert.equal(runs.map(({ error }) => error), clocks.map(() => undefined));
+  assert.is(runs.reduce((sum, { fired }) => sum + fired, 0), 1);
+  assert.equal(await eventsOf(world), ["alert.fired"]);
+});
+
+test("a webhook of Slack gets a sentence that says what fires and why", async () => {
+  const world = await openWorld();
+  await create(world, "p95>2s", { overMs: 5 * minute, atLeast: 1, deployId: world.deployId });
+  await submit(world, 1, 0, { latency: 4_000 });
+  await checkAfter(world, minute);
+  const { items } = taken<{ items: Event[] }>(await world.manage("GET", "/events?types=alert.fired"));
+  const receiver = { url: "https://hooks.example.com/", format: "slack", credential: null, secrets: [] } as const;
+  const { body } = await requestFor(receiver, JSON.stringify(items[0]), world.now);
+  assert.equal(JSON.parse(body), {
+    text: "An alert fires: p95&gt;2s of greeting@production, by alerts " +
+      "(p95 is 4 s over 5m with 1 record, beyond p95&gt;2s)",
+  });
+});
+
 test("without alerts a check is one query, and those that count the same share it", async () => {
   const world = await openWorld();
   const { database, counts } = counting(world.database), store = { ...world.admin, database };
@@ -402,6 +445,16 @@ test("a service checks with the others of its list, and logs that alerts fire", 
   world.now += 10 * minute;
   assert.equal(await runChecks(parts), []);
   assert.equal(logged.map((line) => JSON.parse(line).message), ["Alerts fire", "Alerts resolved"]);
+  const metrics = createMetrics(), upkeep = startUpkeep({ ...parts.store, log, metrics }, hour, hour);
+  const scrape = async () => {
+    await metrics.prepare();
+    return /^promptledger_alerts_firing (\d+)$/m.exec(metrics.text())?.[1];
+  };
+  assert.is(await scrape(), "0");
+  await submit(world, 1);
+  await checkAfter(world, minute);
+  assert.is(await scrape(), "1");
+  upkeep.stop();
 });
 
 test.run();
