@@ -7,7 +7,7 @@ import { countSpending, periodOf } from "./budget-spending.ts";
 import type { Length } from "./budget-spending.ts";
 import { announce, batch, isNew, startOfNotice } from "./notices.ts";
 import type { Notice } from "./notices.ts";
-import type { Management, Store } from "./operation.ts";
+import type { Store } from "./operation.ts";
 
 /** SQLite compares amounts as floating-point numbers, so that this finds a few more. Another amount has thresholds of its own. */
 const reached = `
@@ -19,7 +19,7 @@ const reached = `
     and ${isNew("budget.reached", "b.id", "p.period || ' ' || t.value || ' ' || b.amount")}
   order by b.id, p.period, t.value`;
 
-async function findReached({ database, clock }: Management): Promise<Notice[]> {
+async function findReached({ database, clock }: Store): Promise<Notice[]> {
   const now = clock();
   return (await database.read({ sql: reached })).filter((row) => isReached(row) && isPresent(row, now)).map(toNotice)
     .slice(0, batch);

@@ -5,7 +5,7 @@ import { integer, text, textOrNull } from "../database/row.ts";
 import { announce, batch, isNew } from "./notices.ts";
 import type { Notice } from "./notices.ts";
 import { nouns } from "./nouns.ts";
-import type { Management, Store } from "./operation.ts";
+import type { Store } from "./operation.ts";
 
 const day = 86_400_000; // ms
 
@@ -23,7 +23,7 @@ const expiring = (noun: "key" | "token") => `
 
 const all = `${expiring("key")} union all ${expiring("token")} order by id limit ${batch}`;
 
-async function findExpiring({ database, clock }: Management): Promise<Notice[]> {
+async function findExpiring({ database, clock }: Store): Promise<Notice[]> {
   return (await database.read({ sql: all, args: { now: clock() } })).map(toNotice);
 }
 

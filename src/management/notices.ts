@@ -48,9 +48,11 @@ export const batch = 100;
 export async function announce(
   store: Store,
   isOver: () => boolean,
-  find: (management: Management) => Promise<Notice[]>,
+  find: (store: Store) => Promise<Notice[]>,
 ): Promise<void> {
-  for (let isMore = true; isMore && !isOver();) {
+  // Nearly every time there is nothing to say.
+  let isMore = (await find(store)).length > 0;
+  while (isMore && !isOver()) {
     isMore = await performUpkeep(store, async (management) => {
       const notices = await find(management), now = management.clock();
       if (notices.length > 0) await management.commit(notices.map(toChange), notices.map((each) => toRow(each, now)));

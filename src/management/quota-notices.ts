@@ -7,7 +7,7 @@ import { findUsedBefore } from "../ledger/usage.ts";
 import { forecast, startOfPace } from "./forecast.ts";
 import { announce, batch, isNew, startOfNotice } from "./notices.ts";
 import type { Notice } from "./notices.ts";
-import type { Management, Store } from "./operation.ts";
+import type { Store } from "./operation.ts";
 
 const thresholds = [50, 80, 90, 100]; // percent
 const day = 86_400_000; // ms
@@ -26,7 +26,7 @@ const reached = `
     ))
   order by w.id, q.month, t.value limit ${batch}`;
 
-async function findReached({ database, clock }: Management): Promise<Notice[]> {
+async function findReached({ database, clock }: Store): Promise<Notice[]> {
   const now = clock(), month = monthOf(now);
   const args = { since: monthOf(startOfNotice(now)), month, start: startOfMonth(month) };
   const rows = await database.read({ sql: reached, args: { ...args, thresholds: JSON.stringify(thresholds) } });
@@ -75,7 +75,7 @@ async function findRecent(database: Database, row: Row): Promise<number> {
 }
 
 /** The console makes a forecast after an hour. This waits for a day, because it is said only once. */
-async function findHasty({ database, clock }: Management): Promise<Notice[]> {
+async function findHasty({ database, clock }: Store): Promise<Notice[]> {
   const now = clock(), month = monthOf(now);
   const args = { now, month, since: startOfPace(month, 0, now), end: endOfMonth(month) };
   const notices: Notice[] = [];

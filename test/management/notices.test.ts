@@ -379,7 +379,7 @@ test("a check asks little of the database while there is nothing to say", async 
   await check(world);
   const { counts, database } = counting(world.database);
   await check(world, database);
-  assert.ok(counts.reads <= 10 && counts.writes === 0, JSON.stringify(counts));
+  assert.ok(counts.reads <= 8 && counts.writes === 0, JSON.stringify(counts));
 });
 
 test.run();
