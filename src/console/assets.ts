@@ -20,7 +20,7 @@ td .chips,td form{display:inline-flex}td details{display:inline-block}.health ta
 `,
   },
   "console.js": {
-    hash: "df54ee7a298c73b5",
+    hash: "f99930e235ea119c",
     text: `const clock = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 };
 const exact = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", ...clock });
 const units = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000]];
@@ -127,7 +127,7 @@ goals().get(event.key)?.click();
 function goals() {
 const found = new Map();
 for (const link of (document.querySelectorAll(".side nav a"))) {
-const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
+const key = [...link.text.toLowerCase()].find((letter) => letter > " " && !found.has(letter));
 if (key) found.set(key, link);
 }
 return found;

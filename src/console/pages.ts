@@ -1,6 +1,8 @@
 // The pages of the console by their paths. A page is registered only here.
 import type { Page, Resource } from "./page.ts";
 import { agreementPage } from "./pages/agreement.tsx";
+import { alertPage } from "./pages/alert.tsx";
+import { alertsPage } from "./pages/alerts.tsx";
 import { auditExport, auditPage } from "./pages/audit.tsx";
 import { comparePage } from "./pages/compare.tsx";
 import { deliveryPage } from "./pages/delivery.tsx";
@@ -60,6 +62,8 @@ export const pages: readonly (Page | Resource)[] = [
   sessionPage,
   sessionsPage,
   usagePage,
+  alertsPage,
+  alertPage,
   keysPage,
   keyPage,
   tokensPage,

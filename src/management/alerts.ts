@@ -46,6 +46,8 @@ const definition = {
   ),
 };
 
+const states = ["ok", "firing", "no_data"] as const;
+
 const alert = {
   id: v.textAs<AlertId>(),
   workspaceId: v.textAs<WorkspaceId>(),
@@ -60,7 +62,7 @@ const alert = {
   changedAt: described(v.timestamp, "When its condition was set, in Unix milliseconds"),
   muteEndsAt: described(v.moment, "Until when it neither fires nor resolves, in Unix milliseconds, or null"),
   state: described(
-    oneOf("ok", "firing", "no_data"),
+    oneOf(...states),
     "no_data: there were fewer records than it needs, or it was not checked yet. One that fires stays firing meanwhile",
   ),
   stateAt: described(v.timestamp, "When it got this state, in Unix milliseconds"),
@@ -213,10 +215,15 @@ export const listAlerts = operation({
   summary: "List the alerts of a workspace with their states, newest first",
   method: "GET",
   path: "/workspaces/{workspaceId}/alerts",
-  command: "alert list",
-  input: { workspaceId: v.workspaceId, ...v.page },
+  command: "alert list [--state STATE]",
+  input: {
+    workspaceId: v.workspaceId,
+    state: option(oneOf(...states), "Only those in this state"),
+    ...v.page,
+  },
   output: pageOf(Alert),
-  run: ({ database }, { workspaceId, ...page }) => alertTable.list(database, { workspaceId }, page),
+  run: ({ database }, { workspaceId, state, ...page }) =>
+    alertTable.list(database, { workspaceId, ...state !== undefined && { state } }, page),
 });
 
 const AlertChange = shape("AlertChange", {

@@ -184,6 +184,8 @@ export const nouns = {
         ...["state", "stateAt", "clearAt", "value", "records", "checkedAt"],
       ],
     },
+    page: "alerts/:id",
+    section: { path: "alerts", title: "Alerts" },
   },
   notice: {
     name: "Notice",
@@ -214,7 +216,7 @@ export const nouns = {
     name: "Entry of the audit log",
     owner: "service",
     tables: [{ name: "audit_log", key: "position" }, { name: "audit_head" }],
-    section: { path: "audit", title: "Audit", isSetup: true },
+    section: { path: "audit", title: "Audit log", isSetup: true },
   },
 } as const satisfies Record<string, Noun>;
 

@@ -67,6 +67,13 @@ export const refusalIn = (page: string): string | undefined =>
     "",
   );
 
+/** Where the answer to a form that was sent to a page of a workspace leads: `/alerts?done=deleted`. It must not be refused. */
+export function locationIn({ status, headers, text }: Answer, page: string): string {
+  if (status !== 303) throw new Error(`${page} is ${status}: ${refusalIn(text)}`);
+  const { pathname, search } = new URL(headers.get("Location")!, `http://ledger.test/console/workspace${page}`);
+  return (pathname + search).replace(/^\/console\/\w+/, "");
+}
+
 /** The values of a page's numbers inside of the element with this id. */
 export const numberAt = (page: string, id: string): number | undefined => {
   const [, value] = new RegExp(`id="${id}"><data value="([^"]+)"`).exec(page) ?? [];

@@ -10,7 +10,7 @@ import { call } from "../actions.ts";
 import { createTenant, noon } from "../helpers.ts";
 import { deliverer } from "../management/deliverer.ts";
 import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
-import { createVisit, linksIn, refusalIn, visit, weightOf } from "./visitor.ts";
+import { createVisit, linksIn, locationIn, refusalIn, visit, weightOf } from "./visitor.ts";
 import type { Visitor } from "./visitor.ts";
 
 const test = suite("webhooks in the console");
@@ -18,12 +18,8 @@ const test = suite("webhooks in the console");
 const url = "https://hooks.example.com/T0/B0/secret-path";
 
 /** Sends a form, and returns where it leads. */
-async function follow(visitor: Visitor, path: string, form: Record<string, string>): Promise<string> {
-  const { status, headers, text } = await visitor.send(path, form);
-  assert.is(status, 303, refusalIn(text));
-  const { pathname, search } = new URL(headers.get("Location")!, `http://ledger.test/console/ws${path}`);
-  return (pathname + search).replace(/^\/console\/\w+/, "");
-}
+const follow = async (visitor: Visitor, path: string, form: Record<string, string>) =>
+  locationIn(await visitor.send(path, form), path);
 
 const secretIn = (page: string) => /<code class="secret">(whsec_[^<]+)</.exec(page)?.[1];
 
@@ -128,6 +124,8 @@ test("a receiver that is gone is said, and formats without signature have no sec
   for (const page of ["/webhooks", `/webhooks/${id}`]) {
     assert.match(await visitor.see(page), /<span class="chip bad">off<\/span><p class="hint">its receiver is gone/);
   }
+  const warning = /<data value="1">1<\/data> webhook<\/a> is off, because deliveries failed/;
+  assert.match(await visitor.see(""), warning);
   world.now++; // Ids are in the order of time
   const github = { format: "github", url: "https://api.github.com/repos/acme/prompts/dispatches" };
   await follow(visitor, "/webhooks", { ...github, credential: "ghp_secret-token", where: "here" });

@@ -121,7 +121,7 @@ export async function liveThroughWeek(browser: Browser, place: Place, hasScripts
   await clickLink(page, "Prompts");
   await clickLink(page, /assistant/);
   assert.is(await page.getByRole("link", { name: "Edit" }).count(), 0);
-  await clickLink(page, "Audit");
+  await clickLink(page, "Audit log");
   assert.match(await page.locator("tbody").first().innerText(), "token created");
   assert.equal(errors, []);
   await context.close();

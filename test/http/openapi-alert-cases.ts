@@ -45,7 +45,7 @@ export const alertCases: Record<string, Record<number, Ask[]>> = {
       },
     ],
   },
-  listAlerts: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { limit: "1" } })] },
+  listAlerts: { 200: [ofWorkspace, (world) => ({ ...ofWorkspace(world), query: { limit: "1", state: "firing" } })] },
   readAlert: { 200: each() },
   updateAlert: {
     200: [

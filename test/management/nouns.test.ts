@@ -214,7 +214,8 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   const review = await make(`${of}/reviews`, { title: "Wednesday" });
   const webhook = await make("/webhooks", { url: "https://example.com/", workspaceId });
   await make(`${of}/budgets`, { amount: "50", per: "month" });
-  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review, webhook };
+  const alert = await make(`${of}/alerts`, { condition: "records<1" });
+  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review, webhook, alert };
 }
 
 test.run();

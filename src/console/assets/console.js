@@ -137,7 +137,7 @@ function goals() {
   /** @type {Map<string, HTMLAnchorElement>} */
   const found = new Map();
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".side nav a"))) {
-    const key = [...link.text.toLowerCase()].find((letter) => !found.has(letter));
+    const key = [...link.text.toLowerCase()].find((letter) => letter > " " && !found.has(letter));
     if (key) found.set(key, link);
   }
   return found;

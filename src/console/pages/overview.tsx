@@ -17,10 +17,12 @@ import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, listMost, missingRole, missingRoles, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
+import { firingAlerts } from "../parts/alert.tsx";
 import { Empty, Section } from "../parts/elements.tsx";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
 import { QuotaLine } from "../parts/quota.tsx";
+import { brokenWebhooks } from "../parts/webhook.tsx";
 import { findUsable, UseIt } from "../parts/use-it.tsx";
 import { Changes, findNames } from "./audit.tsx";
 import { mainOf } from "./inputs.tsx";
@@ -61,6 +63,8 @@ export const overviewPage: Page = {
       body: (
         <>
           {await firstSteps(visit, begun)}
+          {await firingAlerts(visit, workspaceId)}
+          {await brokenWebhooks(visit, workspaceId)}
           {deployments.length > 0 && (
             <Section title="Last 7 days" aside={<a href={link(visit, ["deployments"])}>All deployments</a>}>
               {healthTable(visit, stats, deployments)}

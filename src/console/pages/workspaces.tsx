@@ -3,21 +3,24 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";
+import { listAlerts } from "../../management/alerts.ts";
 import { listMonths } from "../../management/usage.ts";
 import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
 import { redirectTo } from "../safety.ts";
-import { number } from "../format.tsx";
+import { counted, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { formValue, queryValue } from "../page.ts";
 import type { ConsoleRequest, Page, Resource } from "../page.ts";
 import { ShareBar } from "../parts/chart.tsx";
+import { Chip } from "../parts/chips.tsx";
 import { Empty, Pager, Section } from "../parts/elements.tsx";
 import { Field, Form, given, Guarded } from "../parts/form.tsx";
 import { numberIn } from "./inputs.tsx";
 
 const pageSize = 24;
+const mostAlerts = 100; // as many as a workspace has
 
 /** The workspace of a person who has one, else the list. */
 export const startPage: Resource = {
@@ -36,6 +39,7 @@ export const workspacesPage: Page = {
       cursor: queryValue(visit, "cursor"),
     });
     const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
+    const firing = await Promise.all(items.map(({ id }) => countFiring(visit, id)));
     return {
       title: "Workspaces",
       heading: "Workspaces",
@@ -48,7 +52,8 @@ export const workspacesPage: Page = {
                 Create the first one below. Everything else belongs to a workspace.
               </Empty>
             )
-            : <ul class="cards">{items.map((workspace, index) => cardOf(visit, workspace, used[index]!))}</ul>}
+            : <ul class="cards">{items.map((workspace, nth) => cardOf(visit, workspace, used[nth]!, firing[nth]!))}
+            </ul>}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
           <Section title="New workspace">
             {visit.caller.workspaceId !== undefined
@@ -73,13 +78,24 @@ async function usedNow({ call, now }: ConsoleRequest, workspaceId: Workspace["id
   return latest?.month === monthOf(now) ? latest.used : 0;
 }
 
-const cardOf = ({ root }: ConsoleRequest, { id, name, monthlyLimit }: Workspace, used: number): Html => (
+async function countFiring({ call }: ConsoleRequest, workspaceId: Workspace["id"]): Promise<number> {
+  const { items } = await call(listAlerts, { workspaceId, state: "firing", limit: mostAlerts });
+  return items.length;
+}
+
+const cardOf = (
+  { root }: ConsoleRequest,
+  { id, name, monthlyLimit }: Workspace,
+  used: number,
+  firing: number,
+): Html => (
   <li class="card">
     <h2>
       <a href={root + id}>{isolated(name)}</a>
     </h2>
     <ShareBar part={used} whole={monthlyLimit} label="of the quota is used" />
     <p class="hint">{number(used)} of {number(monthlyLimit)} requests this month</p>
+    {firing > 0 && <Chip kind="bad">{counted(firing, "alert")} firing</Chip>}
   </li>
 );
 

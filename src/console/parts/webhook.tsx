@@ -3,16 +3,17 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";
-import type { WebhookId } from "../../common/ids.ts";
+import type { WebhookId, WorkspaceId } from "../../common/ids.ts";
 import type { Delivery } from "../../management/webhook-deliveries.ts";
-import { readWebhook } from "../../management/webhooks.ts";
+import { listWebhooks, readWebhook } from "../../management/webhooks.ts";
 import type { Webhook } from "../../management/webhooks.ts";
-import { ago, excerpt } from "../format.tsx";
+import { ago, counted, excerpt } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
 import { Chip } from "./chips.tsx";
+import { Notice } from "./elements.tsx";
 
 /** The webhook in the path: one of the workspace in the path, or for all. */
 export async function findWebhook(visit: ConsoleRequest): Promise<Webhook> {
@@ -28,8 +29,20 @@ const causes: Record<NonNullable<Webhook["disabledReason"]>, string> = {
   failing: "deliveries failed for days",
 };
 
-/** Whether a webhook was switched off for what its receiver did. */
-export const hasBroken = ({ disabledReason: reason }: Webhook): boolean => reason === "gone" || reason === "failing";
+const mostWebhooks = 200; // as many as get the events of a workspace
+
+/** Warns of webhooks that were switched off for what their receivers did; nothing if there are none. */
+export async function brokenWebhooks(visit: ConsoleRequest, workspaceId: WorkspaceId): Promise<Part> {
+  const { items } = await visit.call(listWebhooks, { workspaceId, limit: mostWebhooks });
+  const broken = items.filter(({ disabledReason: reason }) => reason === "gone" || reason === "failing");
+  return broken.length > 0 && (
+    <Notice kind="warning">
+      <a href={link(visit, ["webhooks"])}>{counted(broken.length, "webhook")}</a> {broken.length === 1 ? "is" : "are"}
+      {" "}
+      off, because deliveries failed.
+    </Notice>
+  );
+}
 
 /** Whether a webhook is on, and why not, or how old the oldest event is that it has not got yet. */
 export function healthOf({ disabledAt, disabledReason, oldestDueAt }: Webhook, now: number): Html {
