@@ -81,6 +81,8 @@ export type FaceHost = {
 export type FaceDescription = {
   tags: Record<string, string>;
   methods: Described[];
+  /** What the service sends, by name. */
+  webhooks?: Part;
   /** Structs that the methods refer to by name. */
   structs: object[];
   responses: Part;

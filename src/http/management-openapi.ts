@@ -19,6 +19,7 @@ import {
 } from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
+import { DeliveredEvent, webhooks } from "./webhook-openapi.ts";
 
 /** The path of all operations. */
 export const adminPath = "/admin/v1";
@@ -76,8 +77,10 @@ const { responses, refusalsOf } = describeRefusals(refused, CodedError, { prefix
 export const describeOperations = (groups: readonly Group[]): FaceDescription => ({
   tags: Object.fromEntries(groups.map(({ tag, about }) => [tag, about])),
   methods: groups.flatMap(({ tag, operations }) => operations.map((operation) => describeOperation(operation, tag))),
+  webhooks,
   structs: [
     CodedError,
+    DeliveredEvent,
     ...groups.flatMap(({ operations }) => operations.flatMap(({ input, output }) => [input, output])),
   ],
   responses,

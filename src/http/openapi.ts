@@ -248,6 +248,7 @@ function describeService(faces: readonly Face[], hasMetrics: boolean) {
       ...[readRevisions, readQuota, readRoot, checkHealth, checkReadiness, hasMetrics ? readMetrics : []].flat(),
       ...described.flatMap(({ methods }) => methods),
     ]),
+    webhooks: Object.assign({}, ...described.map(({ webhooks }) => webhooks)) as Part,
     components: componentsWith(
       [
         ...[ServedPrompt, DiagnosisRequest, DiagnosisResponse, DiagnosisBatch, DiagnosisItem, DiagnosisResults],

@@ -25,6 +25,7 @@ type Operation = {
 export type OpenApi = {
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, Record<string, Operation>>;
   components: Record<string, Record<string, unknown>>;
 };
 

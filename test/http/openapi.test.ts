@@ -4,6 +4,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
+import { eventTypes } from "../../src/management/event-types.ts";
 import { operations } from "../../src/management/index.ts";
 import * as described from "../../src/schema/submit-schemas.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
@@ -11,6 +12,7 @@ import { check, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManagement } from "../helpers.ts";
+import { deliverer } from "../management/deliverer.ts";
 import { cases, hasBody, openWorld, spoil } from "./openapi-cases.ts";
 import type { Opened } from "./openapi-cases.ts";
 import { readContract } from "./openapi-contract.ts";
@@ -225,6 +227,22 @@ test("its server URL leads to the service wherever that is mounted", async () =>
   const again = await fetch(new Request(new URL(made.headers.get("Location")!, request.url), { headers }));
   assert.equal((await readAnswer(again)).json, made.json);
   close();
+});
+
+test("describes what webhooks get, with every type of event", async () => {
+  const world = await createWorld();
+  await world.manage("POST", "/webhooks", { url: "https://hooks.example.com/" });
+  await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "New" });
+  const [sent, ...others] = await deliverer(world).run();
+  assert.equal(others, []);
+  const { parameters, requestBody } = document.webhooks.event!.post!;
+  for (const { name, schema } of parameters!) assert.is(contract.faultOf(schema, sent!.headers[name]), undefined, name);
+  const { schema } = requestBody!.content["application/json"]!;
+  const body = JSON.parse(sent!.body) as object;
+  for (const type of [...Object.keys(eventTypes), "webhook.test"]) {
+    assert.is(contract.faultOf(schema, { ...body, type }), undefined, type);
+  }
+  assert.match(contract.faultOf(schema, { ...body, type: "none.such" })!, "type");
 });
 
 /** The findings of the linter with its strictest rules and two optional ones. */
