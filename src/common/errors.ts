@@ -167,6 +167,9 @@ export const deleted = (noun: string, id: string) =>
   new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`);
 export const archived = (noun: string, name: string) =>
   conflict(`${noun} ${name} is archived. Unarchive it first`, `${codeOf(noun)}_archived`);
+/** A change of a prompt would change a deployment too, which needs an approval. `instead` says what to do first. */
+export const approvalRequired = (reference: string, instead: string) =>
+  conflict(`Changes of ${reference} need an approval. ${instead}, or switch the rule off`, "approval_required");
 /** A push would make a version live that lacks variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(

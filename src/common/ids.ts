@@ -22,6 +22,7 @@ export type RolloutId = Id<"ro">;
 export type WebhookId = Id<"wh">;
 export type AlertId = Id<"alert">;
 export type BudgetId = Id<"budget">;
+export type ChangeRequestId = Id<"change">;
 
 /** A new id: the prefix, then 48 bits of time (Unix ms) and 80 random bits in Crockford's base 32, as in a ULID. */
 export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Prefix> =>

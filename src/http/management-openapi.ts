@@ -18,7 +18,7 @@ import {
   securedBy,
 } from "./openapi-components.ts";
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
-import { statusOf } from "./respond.ts";
+import { acceptedStatus, statusOf } from "./respond.ts";
 import { DeliveredEvent, webhooks } from "./webhook-openapi.ts";
 
 /** The path of all operations. */
@@ -146,7 +146,7 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
  * The responses on success. A created resource has a Location. If it may exist already, the status tells which is the
  * case.
  */
-function successesOf({ id, method, input, output, locate }: AnyOperation): Part {
+function successesOf({ id, method, input, output, locate, requests }: AnyOperation): Part {
   const { type, properties = {} } = schemaOf(output);
   const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
   const { "application/x-ndjson": lines } = exported;
@@ -158,8 +158,15 @@ function successesOf({ id, method, input, output, locate }: AnyOperation): Part 
   const made = answer("Created", ["Location", ...headers], content);
   if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
   const done = method === "GET" ? "Found" : "Done";
-  if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content) };
-  return { [statusOf.created]: made, [statusOf.ok]: answer("It already exists", headers, content) };
+  const asked = requests === undefined ? {} : {
+    [acceptedStatus]: answer(
+      "A change needs an approval, and a change request waits for it",
+      ["Location", ...headers],
+      content,
+    ),
+  };
+  if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content), ...asked };
+  return { [statusOf.created]: made, [statusOf.ok]: answer("It already exists", headers, content), ...asked };
 }
 
 const exported = {

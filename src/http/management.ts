@@ -24,7 +24,7 @@ import { readInput } from "./management-input.ts";
 import { adminPath, describeOperations } from "./management-openapi.ts";
 import { setId } from "./log-context.ts";
 import type { People } from "./people.ts";
-import { created, ok, refuse } from "./respond.ts";
+import { accepted, created, ok, refuse } from "./respond.ts";
 import type { HeaderValues } from "./respond.ts";
 import { allowOnly, createRouter } from "./router.ts";
 import type { RouterType } from "./router.ts";
@@ -210,6 +210,11 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   const isOver = () => ctx.request.signal.aborted || ctx.isGone?.() === true || context.inFlight.isDraining();
   const output = await perform(operation, { ...state.store, caller: state.caller, isOver }, input);
   const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
+  const [request, ...others] = operation.requests?.(output) ?? [];
+  if (request !== undefined) {
+    const path = others.length === 0 ? `/changes/${request}` : "/changes";
+    return accepted(output, { Location: toReference(path, operation, ctx.request), ...headers });
+  }
   const path = operation.locate?.(output);
   if (path === undefined) return ok(output, headers);
   return created(output, { Location: toReference(path, operation, ctx.request), ...headers });

@@ -101,6 +101,12 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 /** 201 with a JSON body. */
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
+/** That something was requested in place of being done. The core has no use for it. */
+export const acceptedStatus = 202;
+
+/** 202 with a JSON body. */
+export const accepted = (body: unknown, headers: HeaderValues): Answer => json(acceptedStatus, body, headers);
+
 /** Makes the response, with the common headers. For HEAD it has the length of the body in place of the body. */
 export function toResponse({ status, headers, body, end }: Answer, isHead: boolean, context: Sending): Response {
   headers["X-Content-Type-Options"] = "nosniff";

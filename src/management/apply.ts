@@ -8,8 +8,15 @@ import { described, exactly, listOf, option, optional, orNull, rawJson, refined,
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
-import { planPromotion } from "./deployment-writes.ts";
-import { DeploymentResult, findDeployments, planDeployment, requireChangeable, toDeployment } from "./deployments.ts";
+import { settleNew, settlePromotion } from "./deployment-writes.ts";
+import {
+  DeploymentResult,
+  findDeployments,
+  planDeployment,
+  requestsOf,
+  requireChangeable,
+  toDeployment,
+} from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { changeInfo, operation, requireRole } from "./operation.ts";
 import type { Management } from "./operation.ts";
@@ -91,6 +98,7 @@ export const applyPrompts = operation({
   input: ReleaseSet.schema,
   output: Applied,
   refusals: ["conflict", "outdated"],
+  requests: ({ prompts }) => prompts.flatMap(({ deployments }) => deployments.flatMap(requestsOf)),
   async run(management, { workspaceId, prompts, note }): Promise<Applied> {
     // A version without a reason of its own has that of the set.
     const given = readItems(prompts.text).map((text) => ({ note, ...readObject(PromptChange, text) }));
@@ -226,12 +234,11 @@ async function planOne(
     const deployment = before && known.deployments.get(`${before.name}@${target.name}`);
     if (deployment !== undefined) requireChangeable(management, deployment);
     if (deployment?.archivedAt) throw archived("Deployment", deployment.reference);
-    const plan = deployment === undefined
-      ? planDeployment({ id, name, workspaceId }, target.name, wanted, management.clock())
-      : planPromotion(deployment, wanted, management.clock());
-    if (plan !== undefined) add([plan.change], plan.statements);
-    const live = plan?.deployment ?? deployment!;
-    deployments.push({ ...live, reference: `${name}@${live.name}`, changed: plan !== undefined });
+    const { changes, statements, result } = deployment === undefined
+      ? settleNew(planDeployment({ id, name, workspaceId }, target.name, wanted, management.clock()))
+      : await settlePromotion(management, deployment, wanted, wanted === version ? push.hash : undefined);
+    add(changes, statements);
+    deployments.push({ ...result, reference: `${name}@${result.name}` });
   }
   const isNewPrompt = before === undefined;
   planned.applied = { id, name, version, isNewPrompt, isNew: push.isNew, isArchived: archive, deployments };
@@ -257,14 +264,18 @@ async function planContent(
 ) {
   if (before === undefined) {
     if (content === undefined) throw conflict(`Prompt ${name} is new, so it needs a title and messages`);
-    const { pushed: { id, version }, added, statements } = await planPrompt(management, workspaceId, {
-      ...content,
-      name,
-    });
-    return { id, version, isNew: true, added, statements };
+    const { pushed: { id, version }, added, content: { hash }, statements } = await planPrompt(
+      management,
+      workspaceId,
+      {
+        ...content,
+        name,
+      },
+    );
+    return { id, version, hash, isNew: true, added, statements };
   }
   const { id, latestVersion: version } = before;
-  if (content === undefined) return { id, version, isNew: false, added: undefined, statements: [] };
-  const { pushed, added, statements } = await planVersion(management, before, content);
-  return { id, version: pushed.version, isNew: pushed.isNew, added, statements };
+  if (content === undefined) return { id, version, hash: undefined, isNew: false, added: undefined, statements: [] };
+  const { pushed, added, content: { hash }, statements } = await planVersion(management, before, content);
+  return { id, version: pushed.version, hash, isNew: pushed.isNew, added, statements };
 }

@@ -9,6 +9,7 @@ import { apiKeyTable } from "./api-keys.ts";
 import { budgetTable } from "./budgets.ts";
 import { findLogStart, readMembers, toEntry } from "./audit-chain.ts";
 import type { RowFault } from "./audit-faults.ts";
+import { changeRequestTable } from "./change-requests.ts";
 import { findDeployments, toDeployment } from "./deployments.ts";
 import { compareNames } from "./feedback-name-rows.ts";
 import { allNouns } from "./nouns.ts";
@@ -36,6 +37,7 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   prompt: { where: findPrompts, toItem: toPrompt },
   deployment: { where: findDeployments, toItem: toDeployment },
   budget: budgetTable,
+  change: changeRequestTable,
   review: { where: findReviews, toItem: toReview },
   webhook: webhookTable,
   alert: alertTable,
@@ -43,16 +45,25 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
 };
 
 /** What is compared of a noun. `noun` is as in the actions of the log, and `ids` selects the ids of its rows. */
-type Compared = Reader & { noun: string; ids: string; unlogged: readonly string[]; secrets: SecretKind | undefined };
+type Compared = Reader & {
+  noun: string;
+  ids: string;
+  unlogged: readonly string[];
+  later: Readonly<Record<string, unknown>>;
+  secrets: SecretKind | undefined;
+};
 
 const compared = Object.entries(readers).map(([noun, reader]): Compared => {
-  const { audit: { unlogged = [], copiedToSecrets: copied } = {}, tables: [first, second] } = allNouns.get(noun)!;
+  const { audit: { unlogged = [], later = {}, copiedToSecrets: copied } = {}, tables: [first, second] } = allNouns.get(
+    noun,
+  )!;
   const ids = `select id from ${first!.name}`;
   return {
     ...{
       ...reader,
       noun,
       unlogged,
+      later,
       ids: noun === "workspace" ? `${ids} union select id from deleted_workspaces` : ids,
     },
     secrets: copied && { table: second!.name, owner: second!.holder!, copied },
@@ -213,15 +224,15 @@ function addEntry(history: History, row: Row, hasSecrets: boolean): string[] {
 
 /** The members of a row that differ from its history. The log masks secrets that stand in names. */
 function differingMembers(
-  { unlogged }: Compared,
+  { unlogged, later }: Compared,
   item: Item,
   { state, isCreated, workspaceId, last }: History,
 ): string[] {
   const expected = new Map(state);
   if (last !== null) expected.set("workspaceId", JSON.stringify(workspaceId));
   return Object.entries(item).filter(([name, value]) => {
-    // What no entry has named is null since the creation.
-    const text = expected.get(name) ?? (isCreated ? "null" : undefined);
+    // What no entry has named is as it was at the creation.
+    const text = expected.get(name) ?? (isCreated ? JSON.stringify(later[name] ?? null) : undefined);
     const isCompared = name !== "id" && !unlogged.includes(name) && text !== undefined;
     return isCompared && !isMaskOf(text, JSON.stringify(value));
   }).map(([name]) => name);

@@ -4,12 +4,14 @@ import { integerOrNull } from "../database/row.ts";
 import { described, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { change, changeDeployment, requireForChange, setFlag } from "./deployment-writes.ts";
+import { change, changeDeployment, requireForChange, setActive } from "./deployment-writes.ts";
 import type { ChangeInput } from "./deployment-writes.ts";
 import {
+  approvals,
   deployment,
   DeploymentResult,
   findLiveVersion,
+  requestsOf,
   requireDeployment,
   requireFreeName,
   sourceDeployment,
@@ -32,6 +34,7 @@ import { requireVersion } from "./versions.ts";
 const RenamedDeployment = shape("RenamedDeployment", {
   ...deployment,
   changed: DeploymentResult.schema.changed,
+  request: DeploymentResult.schema.request,
   ...renamed,
 });
 export type RenamedDeployment = Infer<typeof RenamedDeployment>;
@@ -50,6 +53,7 @@ export const promoteDeployment = operation({
     from: optional(sourceDeployment),
   },
   output: DeploymentResult,
+  requests: requestsOf,
   async run(management, { version, from, ...input }) {
     if ((version === undefined) === (from === undefined)) {
       throw invalid("One of the fields version and from must be given");
@@ -109,6 +113,7 @@ const switching = <const Verb extends string>(
   role: Role,
   summary: string,
   run: (management: Management, input: ChangeInput) => Promise<DeploymentResult>,
+  isRequested = true,
 ) =>
   operation({
     id: `${verb}Deployment`,
@@ -119,6 +124,7 @@ const switching = <const Verb extends string>(
     command: `deploy ${verb} REF`,
     input: change,
     output: DeploymentResult,
+    ...isRequested ? { requests: requestsOf } : {},
     run,
   });
 
@@ -126,14 +132,15 @@ export const activateDeployment = switching(
   "activate",
   "publisher",
   "Activate a deployment, so that it accepts requests",
-  (management, input) => setFlag(management, "activated", input, "isActive", true),
+  (management, input) => setActive(management, "activated", input, true),
 );
 
 export const deactivateDeployment = switching(
   "deactivate",
   "publisher",
   "Deactivate a deployment. It refuses requests from the next one on",
-  (management, input) => setFlag(management, "deactivated", input, "isActive", false),
+  (management, input) => setActive(management, "deactivated", input, false),
+  false,
 );
 
 export const renameDeployment = operation({
@@ -146,6 +153,7 @@ export const renameDeployment = operation({
   command: "deploy rename REF --name NAME",
   input: { ...change, name: described(v.deploymentName, "The new name") },
   output: RenamedDeployment,
+  requests: requestsOf,
   async run(management, { name, ...input }): Promise<RenamedDeployment> {
     const before = await requireForChange(management, input);
     if (before.name === name) return { ...before, changed: false, references: [] };
@@ -153,7 +161,7 @@ export const renameDeployment = operation({
     const { reference: from } = before;
     const to = `${from.slice(0, from.indexOf("@"))}@${name}`;
     const renamed = await changeDeployment(management, before, "renamed", { name, reference: to }, { name });
-    return { ...renamed, references: [{ from, to }] };
+    return { ...renamed, references: renamed.changed ? [{ from, to }] : [] };
   },
 });
 
@@ -183,18 +191,41 @@ async function setArchived(management: Management, isArchived: boolean, input: C
   return await changeDeployment(management, before, action, { archivedAt }, { archivedAt: own });
 }
 
-export const protectDeployment = switching(
-  "protect",
-  "admin",
-  `Protect a deployment, so that changing it requires the role ${protectedRole}`,
-  (management, input) => setFlag(management, "protected", input, "isProtected", true),
-);
+export const protectDeployment = operation({
+  id: "protectDeployment",
+  summary:
+    `Protect a deployment, so that changing it requires the role ${protectedRole}, and with approvals another person`,
+  method: "POST",
+  path: "/deployments/{id}/protect",
+  role: "admin",
+  command: "deploy protect REF [--approvals APPROVALS]",
+  input: {
+    ...change,
+    approvals: option(
+      approvals,
+      "How many other people must approve a change of it: 0 or 1. Default: as it is, at first 0",
+    ),
+  },
+  output: DeploymentResult,
+  requests: requestsOf,
+  async run(management, { approvals: given, ...input }) {
+    const before = await requireForChange(management, input);
+    const approvals = given ?? before.approvals;
+    if (before.isProtected && approvals === before.approvals) return { ...before, changed: false };
+    const action = before.isProtected ? "approvals_changed" : "protected";
+    return await changeDeployment(management, before, action, { isProtected: true, approvals });
+  },
+});
 
 export const unprotectDeployment = switching(
   "unprotect",
   "admin",
-  "Remove the protection of a deployment",
-  (management, input) => setFlag(management, "unprotected", input, "isProtected", false),
+  "Remove the protection of a deployment, and with it the need for approvals",
+  async (management, input) => {
+    const before = await requireForChange(management, input);
+    if (!before.isProtected) return { ...before, changed: false };
+    return await changeDeployment(management, before, "unprotected", { isProtected: false, approvals: 0 });
+  },
 );
 
 export const listDeploymentChanges = operation({

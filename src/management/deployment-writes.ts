@@ -1,10 +1,13 @@
-// Writes changes of deployments. Each one honors `If-Match`, increments the revision and adds an entry to the audit log.
+// Writes changes of deployments. Each one honors `If-Match`, increments the revision and adds an entry to the audit log. Where a
+// deployment needs an approval, a change becomes a change request (approvals.ts).
 import { outdated } from "../common/errors.ts";
 import { optional } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireChangeable, requireDeployment } from "./deployments.ts";
 import type { Deployment, DeploymentPlan, DeploymentResult } from "./deployments.ts";
+import { settle } from "./approvals.ts";
+import type { ChangePlan, Settled } from "./approvals.ts";
 import type { Statement } from "../database/database.ts";
 import type { Action } from "./history.ts";
 import { changeInfo } from "./operation.ts";
@@ -20,7 +23,7 @@ export const change = { ...ofDeployment, ...changeInfo, ifRevision: optional(v.c
 export type ChangeInput = Members<typeof change>;
 
 type Changeable = Partial<
-  Pick<Deployment, "currentVersion" | "isActive" | "isProtected" | "name" | "reference" | "archivedAt">
+  Pick<Deployment, "currentVersion" | "isActive" | "isProtected" | "approvals" | "name" | "reference" | "archivedAt">
 >;
 
 /** Returns a deployment to change. Throws if the caller may not change it, or has seen another revision of it. */
@@ -38,13 +41,14 @@ export function planChange(
   members: Changeable & Partial<Pick<Deployment, "rollout">>,
   columns: Columns,
   now: number,
-): DeploymentPlan {
+): ChangePlan {
   const { id, workspaceId } = before;
   const revision = before.revision + 1;
   const outcome = before.rollout === null ? undefined : outcomeOf(before.rollout, action, members);
   const ended = outcome === undefined ? {} : { rollout: null };
   const after = { ...before, ...ended, ...members, revision };
   return {
+    ...{ before, action },
     deployment: after,
     change: { action: `deployment.${action}`, id, workspaceId, before, after },
     statements: [
@@ -66,11 +70,25 @@ function outcomeOf(
   return typeof archivedAt === "number" ? "archived" : undefined;
 }
 
-/** Plans to make a version live in a deployment, unless it is live already. */
-export const planPromotion = (before: Deployment, currentVersion: number, now: number): DeploymentPlan | undefined =>
-  before.currentVersion === currentVersion
-    ? undefined
-    : planChange(before, "promoted", { currentVersion }, { currentVersion }, now);
+/** Settles making a version live in a deployment, unless it is live already. `hash` is that of its content. */
+export async function settlePromotion(
+  management: Management,
+  before: Deployment,
+  currentVersion: number,
+  hash?: string,
+): Promise<Settled> {
+  if (before.currentVersion === currentVersion) {
+    return { changes: [], statements: [], result: { ...before, changed: false } };
+  }
+  const plan = planChange(before, "promoted", { currentVersion }, { currentVersion }, management.clock());
+  return await settle(management, plan, hash);
+}
+
+/** The same of a new deployment, which needs no approval yet. */
+export const settleNew = ({ deployment, change, statements }: DeploymentPlan): Settled => ({
+  ...{ changes: [change], statements },
+  result: { ...deployment, changed: true },
+});
 
 /** Changes members of a deployment. */
 export async function changeDeployment(
@@ -94,25 +112,28 @@ export async function stopRolloutOf(
   return await commitPlan(management, plan, [endRollout(before.rollout.id, outcome, now)]);
 }
 
-/** Makes a planned change, with further statements. */
+/** Makes a planned change, with further statements, or requests it. */
 export async function commitPlan(
   management: Management,
-  { deployment, change, statements }: DeploymentPlan,
+  plan: ChangePlan,
   more: Statement[] = [],
 ): Promise<DeploymentResult> {
-  await management.commit([change], [...statements, ...more]);
-  return { ...deployment, changed: true };
+  const { changes, statements, result } = await settle(management, {
+    ...plan,
+    statements: [...plan.statements, ...more],
+  });
+  if (changes.length > 0) await management.commit(changes, statements);
+  return result;
 }
 
-/** Sets a flag of a deployment, unless it has that value already. */
-export async function setFlag(
+/** Switches a deployment on or off, unless it is so already. */
+export async function setActive(
   management: Management,
   action: Action,
   input: ChangeInput,
-  member: "isActive" | "isProtected",
-  value: boolean,
+  isActive: boolean,
 ): Promise<DeploymentResult> {
   const before = await requireForChange(management, input);
-  if (before[member] === value) return { ...before, changed: false };
-  return await changeDeployment(management, before, action, { [member]: value });
+  if (before.isActive === isActive) return { ...before, changed: false };
+  return await changeDeployment(management, before, action, { isActive });
 }

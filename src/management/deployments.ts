@@ -7,6 +7,7 @@ import type { Statement } from "../database/database.ts";
 import { described, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { ChangeRequest } from "./change-requests.ts";
 import type { Change } from "./commit.ts";
 import { changeInfo, operation, pageOf, protectedRole, requireProtectedRole } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
@@ -16,6 +17,8 @@ import { ofDeployment } from "./references.ts";
 import { rolloutColumn, rolloutOfDeployment } from "./rollouts.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
+
+export const approvals = v.integerIn(0, 1);
 
 export const deployment = {
   id: v.textAs<DeploymentId>(),
@@ -27,6 +30,7 @@ export const deployment = {
   isActive: described(v.boolean, "Whether it accepts requests"),
   rollout: rolloutOfDeployment,
   isProtected: described(v.boolean, `Whether changing it requires the role ${protectedRole}`),
+  approvals: described(approvals, "How many other people must approve a change of it. 0 if it changes at once"),
   revision: described(v.positive, "How often it has changed, including its creation. Its ETag has the same number"),
   createdAt: v.timestamp,
   archivedAt: described(v.moment, "When it or its prompt was archived, in Unix milliseconds, or null"),
@@ -36,13 +40,18 @@ export type Deployment = Infer<typeof Deployment>;
 export const DeploymentResult = shape("DeploymentResult", {
   ...deployment,
   changed: described(v.boolean, "Whether this request changed anything"),
+  request: option(ChangeRequest, "The change request that waits for an approval, if the deployment needs one"),
 });
 export type DeploymentResult = Infer<typeof DeploymentResult>;
+
+/** The change request that a change of a deployment has opened. */
+export const requestsOf = ({ request }: Pick<DeploymentResult, "request">): string[] =>
+  request === undefined ? [] : [request.id];
 
 const table = tableOf(
   Deployment,
   `select d.id, d.workspace_id, d.name, p.name || '@' || d.name as reference, d.prompt_id, d.current_version, d.is_active,
-    d.is_protected, d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at,
+    d.is_protected, d.approvals, d.revision, d.created_at, coalesce(d.archived_at, d.prompt_archived_at) as archived_at,
   ${rolloutColumn}
   from deployments d join prompts p on p.id = d.prompt_id`,
 );
@@ -57,7 +66,7 @@ export function planDeployment(
   const id: DeploymentId = newId("dep", createdAt);
   const { id: promptId, workspaceId } = prompt;
   const reference = `${prompt.name}@${name}`;
-  const state = { promptId, currentVersion, isActive: true, isProtected: false, revision: 1, createdAt };
+  const state = { promptId, currentVersion, isActive: true, isProtected: false, approvals: 0, revision: 1, createdAt };
   return {
     deployment: { id, workspaceId, name, reference, ...state, rollout: null, archivedAt: null },
     change: { action: "deployment.created", id, workspaceId, after: { name, ...state } },

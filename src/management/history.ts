@@ -29,6 +29,7 @@ const members = {
   archived: "archivedAt",
   unarchived: "archivedAt",
   protected: "isProtected",
+  approvals_changed: "approvals",
   unprotected: "isProtected",
   rollout_started: "rollout",
   rollout_changed: "rollout",
@@ -42,16 +43,18 @@ export const DeploymentChange = shape("DeploymentChange", {
   action,
   from: orNull(
     v.versionStateOrName,
-    "The version, the name, the rollout, or whether it was active, protected or archived, before. Null for its creation",
+    "The version, the name, the rollout, or whether it was active, protected, archived or needed approvals, before. Null for its creation",
   ),
   to: described(
     v.versionStateOrName,
-    "The version, the name, the rollout, or whether it is active, protected or archived, after",
+    "The version, the name, the rollout, or whether it is active, protected, archived or needs approvals, after",
   ),
   rollout: option(nullable(changedRollout), "The rollout after a change of it. Null if the change ended it"),
   source: described(oneOf(...sources), "How the change was made"),
   actor: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
   note: described(v.text, "The reason that was given. It may be empty"),
+  requestedBy: option(v.text, "Who requested it, if the actor approved it. It may be empty"),
+  withoutApproval: option(v.boolean, "True if it needed no approval, though other changes of the deployment did"),
   origin: knownOrigin,
   createdAt: v.timestamp,
 });
@@ -126,15 +129,20 @@ function toChange(row: Row): DeploymentChange {
   const valueIn = (state: Record<string, unknown>) =>
     member === "rollout" ? describeGuarded(state.rollout as ActiveRollout) : state[member] as DeploymentChange["to"];
   const was = before === null ? null : JSON.parse(before), is = JSON.parse(after!);
-  const { rollout } = is;
+  const { rollout, requestedBy, withoutApproval } = is;
   return {
     revision: is.revision,
     action,
     ...member === "archivedAt"
       ? { from: action === "unarchived", to: action === "archived" }
+      : member === "approvals"
+      ? { from: was.approvals > 0, to: is.approvals > 0 }
       : { from: was && valueIn(was), to: valueIn(is) },
     ...rollout === undefined ? {} : { rollout: rollout && toChangedRollout(rollout) },
-    ...{ source: source as Source, actor, note, origin: originIn(is), createdAt },
+    ...{ source: source as Source, actor, note },
+    ...requestedBy === undefined ? {} : { requestedBy },
+    ...withoutApproval === undefined ? {} : { withoutApproval },
+    ...{ origin: originIn(is), createdAt },
   };
 }
 

@@ -7,6 +7,7 @@ import { applyPrompts } from "./apply.ts";
 import { auditOperations } from "./audit.ts";
 import { budgetOperations } from "./budgets.ts";
 import { listCalls } from "./calls.ts";
+import { changeRequestOperations } from "./change-request-operations.ts";
 import { compareStats } from "./compare.ts";
 import { readCosts } from "./costs.ts";
 import { deletionOperations } from "./deletion.ts";
@@ -72,6 +73,11 @@ export const groups = [
     tag: "Deployments",
     about: "Each serves one version of a prompt to applications, and has a history.",
     operations: [...deploymentOperations, ...deploymentChangeOperations, ...rolloutOperations],
+  },
+  {
+    tag: "Change requests",
+    about: "Changes of deployments that wait for the approval of another person.",
+    operations: changeRequestOperations,
   },
   {
     tag: "Records",

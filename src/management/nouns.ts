@@ -31,6 +31,8 @@ export type Noun = {
   audit?: {
     /** Members that no entry has: they follow from other rows, or change without an entry. */
     unlogged?: readonly string[];
+    /** Members that were added to it later, with the values of those whose creation does not name them. Default: null. */
+    later?: Readonly<Record<string, unknown>>;
     /** It holds secrets, in its second table, which has copies of these members. */
     copiedToSecrets?: Readonly<Record<string, string>>;
   };
@@ -66,9 +68,20 @@ export const nouns = {
     owner: "workspace",
     title: "(select p.name from prompts p where p.id = prompt_id) || '@' || name",
     tables: [{ name: "deployments" }],
-    audit: { unlogged: ["reference"] },
+    audit: { unlogged: ["reference"], later: { approvals: 0 } },
     page: "deployments/:id",
     section: { path: "deployments", title: "Deployments" },
+  },
+  change: {
+    name: "Change request",
+    prefix: "change",
+    owner: "workspace",
+    title:
+      "(select p.name || '@' || d.name from deployments d join prompts p on p.id = d.prompt_id where d.id = deployment_id)",
+    tables: [{ name: "change_requests" }],
+    audit: { unlogged: ["reference", "promptId"] },
+    page: "changes/:id",
+    section: { path: "changes", title: "Changes" },
   },
   rollout: { name: "Rollout", prefix: "ro", owner: "workspace", tables: [{ name: "rollouts" }] },
   record: {

@@ -9,19 +9,19 @@ import {
   roleRequired,
   workspaceRequired,
 } from "../common/errors.ts";
-import type { TokenId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, TokenId, WorkspaceId } from "../common/ids.ts";
 import { roles } from "../common/roles.ts";
 import type { Role } from "../common/roles.ts";
 import type { Shares } from "../common/shares.ts";
 import type { Slots } from "../common/slots.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Statement } from "../database/database.ts";
 import type { KeptTallies } from "../ledger/kept-tallies.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { exactly, listOf, option, orNull } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import { openCommit, overtaken } from "./commit.ts";
-import type { Cause, Commit } from "./commit.ts";
+import type { Cause, Change, Commit } from "./commit.ts";
 import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
 import * as v from "./values.ts";
@@ -98,7 +98,16 @@ export type Session = Store & {
 };
 
 /** What one call of an operation works with. An operation reads the current state, decides, and commits once. */
-export type Management = Session & { commit: Commit };
+export type Management = Session & {
+  commit: Commit;
+  /** Who makes the change, and why. */
+  cause: Pick<Cause, "actor" | "note">;
+  /** The approval under which the operation changes a deployment. */
+  approval?: Approval | undefined;
+};
+
+/** An approved change of a deployment: what its entry says besides, and the end of the change request. */
+export type Approval = { deployId: DeploymentId; note: string; marks: object; change: Change; statement: Statement };
 
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -127,6 +136,8 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   output: Struct<Output, unknown>;
   /** The path of what the operation has created. Undefined if it has created nothing. */
   locate?(output: Output): string | undefined;
+  /** The change requests that were opened, or are open already, in place of doing what was asked for. */
+  requests?(output: NoInfer<Output>): readonly string[];
   /** Why it may refuse, besides invalid input and what follows from what its input names (`impliedRefusals`). */
   refusals?: OperationRefusal[];
   /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
@@ -207,7 +218,8 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
   const { database, clock, caller, secrets } = session;
   const bound = caller.workspaceId;
-  const open = () => openCommit(database, clock, causeOf(caller, given), secrets);
+  const cause = causeOf(caller, given);
+  const open = () => openCommit(database, clock, cause, secrets);
   const commit = isRead(operation) ? refuseCommit : await open();
   const members = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
@@ -218,7 +230,7 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
     throw roleOverAllRequired(roleOverAll);
   }
   await refuseHidden(database, named, { seesDeleted, bound });
-  return await run({ ...session, commit }, members as never);
+  return await run({ ...session, commit, cause }, members as never);
 }
 
 function refuseCommit(): never {

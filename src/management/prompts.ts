@@ -1,5 +1,5 @@
 // Prompts. Each belongs to a workspace, and has versions.
-import { archived, notFound, promptNameTaken } from "../common/errors.ts";
+import { approvalRequired, archived, notFound, promptNameTaken } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import { described, exactly, listOf, option, shape } from "../schema/struct.ts";
@@ -94,11 +94,17 @@ export const renamePrompt = operation({
 /** Plans to rename a prompt. `deployments` has the names of its deployments, whose references change. */
 export async function planRename(management: Management, before: Prompt, name: string) {
   const { id, workspaceId } = before;
-  const sql = "select name, is_protected from deployments where prompt_id = ? order by name";
+  const sql = "select name, is_protected, approvals from deployments where prompt_id = ? order by name";
   const deployments = await management.database.read({ sql, args: [id] });
   const guarded = deployments.find((row) => row.is_protected === 1);
   if (guarded !== undefined) requireProtectedRole(management.caller, `${before.name}@${text(guarded, "name")}`);
-  if (before.name !== name) await requireFreeName(management, workspaceId, name);
+  if (before.name !== name) {
+    const approved = deployments.find((row) => row.approvals !== 0);
+    if (approved !== undefined) {
+      throw approvalRequired(`${before.name}@${text(approved, "name")}`, "Rename that deployment alone");
+    }
+    await requireFreeName(management, workspaceId, name);
+  }
   const after = { ...before, name };
   return {
     after,
@@ -149,9 +155,13 @@ export async function planArchiving(management: Management, before: Prompt, isAr
   const after = { ...before, archivedAt };
   const { workspaceId } = before;
   const action = isArchived ? "archived" : "unarchived";
-  const sql = `select d.id, d.revision, ${rolloutColumn} from deployments d
+  const sql = `select d.id, d.name, d.revision, d.approvals, ${rolloutColumn} from deployments d
     where d.prompt_id = ? and d.archived_at is null order by d.id`;
   const deployments = await management.database.read({ sql, args: [id] });
+  const approved = deployments.find((row) => row.approvals !== 0);
+  if (approved !== undefined) {
+    throw approvalRequired(`${before.name}@${text(approved, "name")}`, "Archive that deployment first");
+  }
   const changes = deployments.map((row) => {
     const revision = integer(row, "revision"), rollout = JSON.parse(textOrNull(row, "rollout") ?? "null");
     return {

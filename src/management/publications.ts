@@ -20,11 +20,12 @@ import {
   findDeployment,
   findDeployments,
   planDeployment,
+  requestsOf,
   requireChangeable,
   toDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
-import { planPromotion } from "./deployment-writes.ts";
+import { settleNew, settlePromotion } from "./deployment-writes.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { variablesOf } from "./prompt-text.ts";
@@ -77,6 +78,7 @@ export const publishPrompt = operation({
   input,
   output: Publication,
   refusals: ["conflict"],
+  requests: ({ deployment }) => deployment === undefined ? [] : requestsOf(deployment),
   locate({ id, version, isNew, deployment }) {
     if (deployment === undefined) return isNew ? `/prompts/${id}/versions/${version}` : undefined;
     return deployment.changed && deployment.revision === 1 ? `/deployments/${deployment.id}` : undefined;
@@ -96,22 +98,21 @@ export const publishPrompt = operation({
     }
     if (prompt === undefined && ifUnique) await requireUnique(management, workspaceId, toContent(input));
     if (deployment === undefined && deploy !== undefined) check(exactly({ deploy: v.deploymentName }), { deploy });
-    const { pushed, added, statements } = prompt === undefined
+    const { pushed, added, content, statements } = prompt === undefined
       ? await planPrompt(management, workspaceId, input)
       : await planVersion(management, prompt, input);
     const { id, name, version } = pushed;
-    const planned = deployment !== undefined
-      ? planPromotion(deployment, version, management.clock())
+    const settled = deployment !== undefined
+      ? await settlePromotion(management, deployment, version, content.hash)
       : deploy !== undefined
-      ? planDeployment({ id, name, workspaceId }, deploy, version, management.clock())
+      ? settleNew(planDeployment({ id, name, workspaceId }, deploy, version, management.clock()))
       : undefined;
-    const changes = [added, planned?.change].filter((change) => change !== undefined);
-    if (planned !== undefined) statements.push(...planned.statements);
+    const changes = [...added === undefined ? [] : [added], ...settled?.changes ?? []];
+    statements.push(...settled?.statements ?? []);
     if (changes.length > 0) await management.commit(changes, statements);
-    const live = planned?.deployment ?? deployment;
     return {
       ...{ ...pushed, isNewPrompt: prompt === undefined, variableChanges },
-      ...(live === undefined ? {} : { deployment: { ...live, changed: planned !== undefined } }),
+      ...settled === undefined ? {} : { deployment: settled.result },
     };
   },
 });

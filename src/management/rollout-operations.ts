@@ -5,7 +5,7 @@ import { newId, withoutSecrets } from "../common/ids.ts";
 import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, commitPlan, planChange, requireForChange, stopRolloutOf } from "./deployment-writes.ts";
-import { DeploymentResult, requireDeployment } from "./deployments.ts";
+import { DeploymentResult, requestsOf, requireDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { guardInput, requireUnits } from "./guards.ts";
@@ -36,6 +36,7 @@ export const setRollout = operation({
     ...guardInput,
   },
   output: DeploymentResult,
+  requests: requestsOf,
   async run(
     management,
     { version, percent, guard: given, certain: atLeast, note = "", actor = management.caller.actor, ...input },

@@ -42,6 +42,10 @@ export const note = predicate<string>(
   (value) => typeof value === "string" && !value.includes("\0") && [...value].length <= 2000,
   { type: "string", maxLength: 2000, pattern: "^[^\\u0000]*$" },
 );
+export const reason = refined(note, (value) => value.trim() !== "", "1 to 2000 characters without NUL characters", {
+  minLength: 1,
+  pattern: "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$",
+});
 /** A text to search for. Its length is bounded, because a search compares it at every position. */
 export const needle = refined(
   filledText,
@@ -77,6 +81,7 @@ export const rolloutId = idOf("rollout");
 export const webhookId = idOf("webhook");
 export const alertId = idOf("alert");
 export const budgetId = idOf("budget");
+export const changeRequestId = idOf("change");
 export const recordId = idOf("record");
 
 // A segment must not be `.` or `..`, because these have a meaning in paths.

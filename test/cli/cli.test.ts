@@ -431,7 +431,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "an unknown noun",
     words`deployment list`,
-    "Commands: workspace, key, token, prompt, deploy, record, session, stats, feedback, review, budget, price, call, usage",
+    "Commands: workspace, key, token, prompt, deploy, change, record, session, stats, feedback, review, budget, price, call, usage",
   ],
   ["a missing option", words`workspace create`, "Missing --name NAME"],
   ["a missing argument", words`key revoke`, "Missing ID"],

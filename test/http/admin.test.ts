@@ -247,6 +247,7 @@ const good: Record<string, object> = {
   setRollout: { version: 2, percent: 10 },
   renameDeployment: { name: "x" },
   renamePrompt: { name: "x" },
+  declineChangeRequest: { reason: "x" },
   deleteSession: { sessionId: "x" },
   showSession: { sessionId: "x" },
   setPrice: { model: "x", input: "1", output: "1" },

@@ -11,6 +11,7 @@ import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 import { alertCases, makeAlerts } from "./openapi-alert-cases.ts";
 import { budgetCases, makeBudgets } from "./openapi-budget-cases.ts";
+import { approved, changeRequestCases, requestCases, rolledBack } from "./openapi-approval-cases.ts";
 import { makeWebhooks, webhookCases } from "./openapi-webhook-cases.ts";
 
 /** A world with everything that operations can show, on a database that can be made to fail. */
@@ -556,6 +557,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     412: [(world) => ({ ...thatPrompt(world), body: { ...content, ifLatest: 99 } })],
   },
   publishPrompt: {
+    202: requestCases.publishPrompt!,
     201: [
       (world) => ({ ...ofWorkspace(world), body: { ...content, deploy: "staging", actor: "CI" } }),
       (world) => ({ ...ofWorkspace(world), body: { ...otherContent, name: "greeting" } }),
@@ -572,6 +574,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     409: [(world) => ({ ...ofWorkspace(world), body: { ...content, messages: [], deploy: "live" } })],
   },
   applyPrompts: {
+    202: requestCases.applyPrompts!,
     200: [
       ({ workspaceId }) => ({ body: { workspaceId, prompts: [] } }),
       ({ workspaceId }) => {
@@ -627,6 +630,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   },
   getDeployment: { 200: [async (world) => thatDeployment(await rolling(world))] },
   promoteDeployment: {
+    202: requestCases.promoteDeployment!,
     200: [
       (world) => ({ ...thatDeployment(world), body: { version: 1 }, headers: { "If-Match": '"5"' } }),
       (world) => ({ ...thatDeployment(world), body: { version: 2 }, headers: { "If-Match": "*" } }),
@@ -646,20 +650,29 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       },
     ],
   },
-  activateDeployment: { 200: [thatDeployment] },
+  activateDeployment: { 200: [thatDeployment], 202: requestCases.activateDeployment! },
   deactivateDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { actor: "", note: "Broken" } })] },
-  renameDeployment: { 200: [(world) => ({ ...thatDeployment(world), body: { name: "main" } })] },
-  archiveDeployment: { 200: [thatDeployment] },
-  unarchiveDeployment: { 200: [thatDeployment] },
-  protectDeployment: { 200: [thatDeployment] },
-  unprotectDeployment: { 200: [thatDeployment] },
-  readLiveVersion: {
-    200: [0, noon, noon + 1e9].map((time) => (world: World) => ({
-      ...thatDeployment(world),
-      query: { time: `${time}` },
-    })),
+  renameDeployment: {
+    200: [(world) => ({ ...thatDeployment(world), body: { name: "main" } })],
+    202: requestCases.renameDeployment!,
   },
-  setRollout: { 200: [(world) => ({ ...thatDeployment(world), body: { version: 1, percent: 0.1, note: "Shorter" } })] },
+  archiveDeployment: { 200: [thatDeployment], 202: requestCases.archiveDeployment! },
+  unarchiveDeployment: { 200: [thatDeployment], 202: requestCases.unarchiveDeployment! },
+  protectDeployment: { 200: [thatDeployment], 202: requestCases.protectDeployment! },
+  unprotectDeployment: { 200: [thatDeployment], 202: requestCases.unprotectDeployment! },
+  readLiveVersion: {
+    200: [
+      ...[0, noon].map((time) => (world: World) => ({ ...thatDeployment(world), query: { time: `${time}` } })),
+      ...[approved, rolledBack, thatDeployment].map((make) => async (world: World) => ({
+        ...await make(world),
+        query: { time: `${noon + 1e9}` },
+      })),
+    ],
+  },
+  setRollout: {
+    200: [(world) => ({ ...thatDeployment(world), body: { version: 1, percent: 0.1, note: "Shorter" } })],
+    202: requestCases.setRollout!,
+  },
   stopRollout: { 200: [thatDeployment] },
   listRollouts: { 200: [async (world) => thatDeployment(await rolling(world))] },
   readRolloutStats: {
@@ -690,6 +703,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   listDeploymentChanges: {
     200: [
       async (world) => thatDeployment(await rolling(world)),
+      rolledBack,
       (world) => ({ ...thatDeployment(world), query: paged }),
     ],
   },
@@ -945,6 +959,11 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   ...budgetCases,
   ...webhookCases,
   ...alertCases,
+  ...changeRequestCases,
+  listChangeRequests: {
+    ...changeRequestCases.listChangeRequests,
+    409: [async (world) => ({ query: { deployId: await makeAmbiguous(world) } })],
+  },
   reindex: { 200: [() => ({})] },
   verify: {
     200: [

@@ -68,6 +68,10 @@ test("describes every operation, and each has a case", () => {
 /** Those whose cases have a rollout in progress. All others that answer with a deployment would show it alike. */
 const withRollouts = new Set(["getDeployment", "listDeployments", "listDeploymentChanges", "setRollout"]);
 
+/** What is done has no change request, and what a request has is looked at on its own. */
+const isOfRequest = (member: string): boolean =>
+  / 202 /.test(member) ? !/ request$/.test(member) : / request( \w+)?$/.test(member);
+
 for (const operation of contract.operations) {
   const { operationId, method, path, responses } = operation;
   test(`${method} ${path} gives every answer of ${operationId} as described`, async () => {
@@ -86,7 +90,9 @@ for (const operation of contract.operations) {
       const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
       await send(operation, await spoil[status]!(await good!(world), operation, world), status, world);
     }
-    const unseen = contract.unseen(operation).filter((member) => !member.startsWith(`${operationId} 503 `));
+    const unseen = contract.unseen(operation).filter((member) =>
+      !member.startsWith(`${operationId} 503 `) && !isOfRequest(member)
+    );
     assert.equal(unseen.filter((member) => withRollouts.has(operationId) || !/ rollout( \w+)?$/.test(member)), []);
   });
 }

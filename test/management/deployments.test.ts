@@ -58,6 +58,7 @@ test("a new deployment is active, has by default the newest version, and is serv
     isActive: true,
     rollout: null,
     isProtected: false,
+    approvals: 0,
     revision: 1,
     createdAt: noon,
     archivedAt: null,

@@ -5,6 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { pages } from "../../src/console/pages.ts";
+import type { DeploymentResult } from "../../src/management/deployments.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import { findRowFaults } from "../../src/management/audit-rows.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
@@ -212,10 +213,23 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   const price = await make("/prices", { model: "m", input: "1", output: "2" });
   await world.submit(goodBody);
   const review = await make(`${of}/reviews`, { title: "Wednesday" });
+  const guarded = await make(`${of}/deployments`, { name: "guarded", promptId });
+  taken(await world.manage("POST", `/deployments/${guarded}/protect`, { approvals: 1 }));
+  const archiving = taken<DeploymentResult>(await world.manage("POST", `/deployments/${guarded}/archive`), 202);
   const webhook = await make("/webhooks", { url: "https://example.com/", workspaceId });
   await make(`${of}/budgets`, { amount: "50", per: "month" });
   const alert = await make(`${of}/alerts`, { condition: "records<1" });
-  return { key: keyId, prompt: promptId, deployment: deployId, token, price, review, webhook, alert };
+  return {
+    key: keyId,
+    prompt: promptId,
+    deployment: deployId,
+    token,
+    price,
+    review,
+    webhook,
+    alert,
+    change: archiving.request!.id,
+  };
 }
 
 test.run();

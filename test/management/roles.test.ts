@@ -61,6 +61,7 @@ const others: Record<string, (deployId: string, isProtected: boolean) => Input> 
   setPrices: () => ({ prices: [] }),
   removePrice: () => ({ id: "price_x" }),
   createBudget: () => ({ amount: "50", per: "month" }),
+  declineChangeRequest: () => ({ reason: "x" }),
   createWebhook: () => ({ url: "https://example.com/" }),
   resendWebhookDeliveries: () => ({ delivery: 1 }),
   createAlert: () => ({ condition: "records<1" }),
@@ -106,8 +107,28 @@ async function namedOf(world: World): Promise<Named> {
     Webhook: await addWebhook(world),
     Alert: await addAlert(world),
     Budget: await addBudget(world),
+    "Change request": await addRequest(world),
   };
 }
+
+/** A change request of the admin token, on a deployment of its own. */
+async function addRequest({ manage, workspaceId }: World): Promise<string> {
+  const body = { ...promptFile, name: "guarded", deploy: "production" };
+  const { deployment: { id } } = taken<{ deployment: { id: string } }>(
+    await manage("POST", `/workspaces/${workspaceId}/publish`, body),
+    201,
+  );
+  taken(await manage("POST", `/deployments/${id}/protect`, { approvals: 1 }));
+  return taken<{ request: { id: string } }>(await manage("POST", `/deployments/${id}/archive`), 202).request.id;
+}
+
+/** Makes the change requests those of a token, as only who made one withdraws it. */
+const giveRequests = ({ database, workspaceId }: World, role: Role, isBound: boolean) =>
+  database.write([{
+    sql:
+      "update change_requests set token_id = (select id from management_tokens where role = ? and workspace_id is ?)",
+    args: [role, isBound ? workspaceId : null],
+  }]);
 
 /** A rollout that has ended, so that the deployment changes as it does without one. */
 async function addRollout({ database, workspaceId, deployId }: World): Promise<string> {
@@ -156,6 +177,7 @@ const absent: Named = {
   Webhook: newId("wh", noon),
   Alert: newId("alert", noon),
   Budget: newId("budget", noon),
+  "Change request": newId("change", noon),
 };
 
 /** The input members that name something by an id. */
@@ -313,6 +335,7 @@ for (const operation of operations) {
           if (needsTaking.includes(operation.id)) {
             taken(await world.manage("POST", `/reviews/${own.Review}/next`, {}, { Authorization: `Bearer ${token}` }));
           }
+          if (operation.id === "withdrawChangeRequest") await giveRequests(world, role, !isRefused);
           const newest = await newestEntry(world), catalog = await catalogOf(world);
           const answer = await send(world, operation, inputOf(), token);
           const isFirst = role === needed;

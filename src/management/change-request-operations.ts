@@ -1,0 +1,218 @@
+// Operations on change requests. Another person than the one who made a request approves it, and that applies it.
+import { conflict, notFound } from "../common/errors.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
+import type { ChangeRequestId } from "../common/ids.ts";
+import { readPage } from "../database/page.ts";
+import { described, oneOf, option } from "../schema/struct.ts";
+import type { Members } from "../schema/struct.ts";
+import { hashOf } from "./approvals.ts";
+import {
+  ChangeRequest,
+  changeRequestTable,
+  isMaker,
+  makerOf,
+  planDecision,
+  shownAt,
+  states,
+} from "./change-requests.ts";
+import type { Requestable } from "./change-requests.ts";
+import * as changes from "./deployment-changes.ts";
+import { requireDeployment } from "./deployments.ts";
+import type { DeploymentResult } from "./deployments.ts";
+import { changeInfo, hasRole, operation, pageOf, requireRole } from "./operation.ts";
+import type { AnyOperation, Management } from "./operation.ts";
+import { setRollout } from "./rollout-operations.ts";
+import * as v from "./values.ts";
+
+/** What an approval performs. */
+const performed: Record<Requestable, AnyOperation> = {
+  promoteDeployment: changes.promoteDeployment,
+  setRollout,
+  activateDeployment: changes.activateDeployment,
+  renameDeployment: changes.renameDeployment,
+  archiveDeployment: changes.archiveDeployment,
+  unarchiveDeployment: changes.unarchiveDeployment,
+  protectDeployment: changes.protectDeployment,
+  unprotectDeployment: changes.unprotectDeployment,
+};
+
+/** The operation that an approval of a request performs. Who approves it needs its role. */
+export const operationOf = ({ operation }: Pick<ChangeRequest, "operation">): AnyOperation => performed[operation];
+
+const filter = {
+  workspaceId: option(v.workspaceId, "Only those of this workspace"),
+  deployId: option(v.deploymentReference, "Only those of this deployment, by its id or reference"),
+  state: option(oneOf(...states), "Only those in this state"),
+  waiting: option(v.boolean, "Only those that wait for an approval which the caller may give"),
+};
+
+export const listChangeRequests = operation({
+  id: "listChangeRequests",
+  summary: "List change requests, newest first",
+  method: "GET",
+  path: "/changes",
+  command: `change list [--deploy REF] [--state ${states.join("|")}] [--waiting]`,
+  input: { ...filter, ...v.page },
+  output: pageOf(ChangeRequest),
+  isScoped: true,
+  run: (management, { limit, cursor, ...filter }) => listRequests(management, filter, { limit, cursor }),
+});
+
+async function listRequests(
+  { database, caller, clock }: Management,
+  { workspaceId = caller.workspaceId, deployId, state, waiting = false }: Members<typeof filter>,
+  page: PageRequest,
+): Promise<Page<ChangeRequest>> {
+  const now = clock();
+  const mayDo = Object.values(performed).filter(({ role }) => hasRole(caller, role)).map(({ id }) => id);
+  const query = ({ cursor, rows }: { cursor: string | null; rows: number }) =>
+    changeRequestTable.where(
+      `(:workspaceId is null or workspace_id = :workspaceId) and (:deployId is null or deploy_id = :deployId)
+        and (:state is null or iif(state = 'open' and expires_at <= :now, 'expired', state) = :state)
+        and (not :waiting or state = 'open' and expires_at > :now and operation in (select value from json_each(:mayDo))
+          and token_id is not :tokenId and (:owner is null or lower(owner) is not :owner)
+          and (:isSomebody or coalesce(owner, token_id) is not null))
+        and workspace_id not in (select id from deleted_workspaces)
+        and id < coalesce(:cursor, '~') order by id desc limit :rows`,
+      {
+        ...{ workspaceId: workspaceId ?? null, deployId: deployId ?? null, state: state ?? null, now },
+        ...{ waiting: Number(waiting), mayDo: JSON.stringify(mayDo) },
+        ...{ tokenId: caller.tokenId ?? "", owner: caller.owner?.trim().toLowerCase() ?? null },
+        ...{ isSomebody: Number((caller.owner ?? caller.tokenId) !== undefined), cursor, rows },
+      },
+    );
+  return await readPage(database, page, query, (row) => shownAt(changeRequestTable.toItem(row), now), ({ id }) => id);
+}
+
+const ofRequest = { id: v.changeRequestId };
+
+export const getChangeRequest = operation({
+  id: "getChangeRequest",
+  summary: "Show a change request",
+  method: "GET",
+  path: "/changes/{id}",
+  command: "change show ID",
+  input: ofRequest,
+  output: ChangeRequest,
+  run: (management, { id }) => requireRequest(management, id),
+});
+
+async function requireRequest({ database, clock }: Management, id: ChangeRequestId): Promise<ChangeRequest> {
+  const request = await changeRequestTable.find(database, id);
+  if (request === undefined) throw notFound("Change request", id);
+  return shownAt(request, clock());
+}
+
+async function requireOpen(management: Management, id: ChangeRequestId): Promise<ChangeRequest> {
+  const request = await requireRequest(management, id), { state } = request;
+  if (state === "open") return request;
+  throw conflict(`Change request ${id} is ${state}`, "change_request_closed");
+}
+
+export const approveChangeRequest = operation({
+  id: "approveChangeRequest",
+  summary: "Approve a change request of another person, which applies it. It needs the role of what was requested, too",
+  method: "POST",
+  path: "/changes/{id}/approve",
+  role: "publisher",
+  command: "change approve ID",
+  input: { ...ofRequest, ...changeInfo },
+  output: ChangeRequest,
+  refusals: ["conflict"],
+  async run(management, { id, note }) {
+    const request = await requireOpen(management, id);
+    const { deployId, promptId, version, input, requestedBy } = request;
+    const { role, run } = operationOf(request);
+    requireRole(management.caller, role, `to approve ${id}`);
+    await requireOther(management, request);
+    const deployment = await requireDeployment(management, deployId);
+    const hash = version === null ? null : await hashOf(management, promptId, version);
+    if (deployment.revision !== request.revision || hash !== request.contentHash) {
+      throw conflict(
+        `Deployment ${deployment.reference} has changed since ${id} was requested`,
+        "change_request_stale",
+      );
+    }
+    const { request: applied, change, statement } = planDecision(management, request, "applied", note || null);
+    const marks = { request: id, requestedBy, approvedBy: applied.decidedBy };
+    const approval = { deployId, note: request.note, marks, change, statement };
+    const inner = { id: deployId, ...input, ...notesOf(request) };
+    const { changed, reference } = await run({ ...management, approval }, inner) as DeploymentResult;
+    if (!changed) throw conflict(`Deployment ${reference} is already as ${id} would make it`, "change_request_stale");
+    return { ...applied, reference };
+  },
+});
+
+/** A rollout has a note of its own. */
+const notesOf = ({ operation, note }: ChangeRequest): object => operation === "setRollout" ? { note } : {};
+
+/** Throws if a caller may be who made a request, or if its token was revoked since. */
+async function requireOther({ caller, database }: Management, request: ChangeRequest): Promise<void> {
+  const { id, tokenId } = request;
+  if (isMaker(caller, request)) {
+    throw conflict(
+      `${makerOf(request)} requested ${id}. Somebody else must approve it, with a token of their own`,
+      "own_change_request",
+    );
+  }
+  const sql = "select 1 from management_tokens where id = ? and revoked_at is not null";
+  if (tokenId !== null && (await database.read({ sql, args: [tokenId] })).length > 0) {
+    throw conflict(`The token that requested ${id} was revoked. Request the change again`, "change_request_revoked");
+  }
+}
+
+export const declineChangeRequest = operation({
+  id: "declineChangeRequest",
+  summary: "Decline a change request, with a reason",
+  method: "POST",
+  path: "/changes/{id}/decline",
+  role: "publisher",
+  command: "change decline ID --reason TEXT",
+  input: {
+    ...ofRequest,
+    reason: described(v.reason, "Why. It is shown to who made the request"),
+    actor: changeInfo.actor,
+  },
+  output: ChangeRequest,
+  refusals: ["conflict"],
+  run: async (management, { id, reason }) =>
+    await decide(management, await requireOpen(management, id), "declined", reason),
+});
+
+export const withdrawChangeRequest = operation({
+  id: "withdrawChangeRequest",
+  summary: "Withdraw a change request of one's own",
+  method: "POST",
+  path: "/changes/{id}/withdraw",
+  role: "publisher",
+  command: "change withdraw ID",
+  input: { ...ofRequest, actor: changeInfo.actor },
+  output: ChangeRequest,
+  refusals: ["conflict"],
+  async run(management, { id }) {
+    const request = await requireOpen(management, id);
+    if (!isMaker(management.caller, request)) {
+      throw conflict(`Only ${makerOf(request)} may withdraw ${id}. Decline it instead`, "change_request_of_another");
+    }
+    return await decide(management, request, "withdrawn");
+  },
+});
+
+async function decide(
+  management: Management,
+  before: ChangeRequest,
+  state: "declined" | "withdrawn",
+  reason?: string,
+): Promise<ChangeRequest> {
+  const { request, change, statement } = planDecision(management, before, state, reason);
+  await management.commit([change], [statement]);
+  return request;
+}
+
+export const changeRequestOperations = [
+  listChangeRequests,
+  getChangeRequest,
+  approveChangeRequest,
+  declineChangeRequest,
+  withdrawChangeRequest,
+];

@@ -1,0 +1,183 @@
+// Change requests: changes of deployments that wait for the approval of another person. The operations are in
+// change-request-operations.ts. An approval performs the operation that was asked for, so there is no second way to change a
+// deployment.
+import { conflict } from "../common/errors.ts";
+import { fold } from "../common/fold.ts";
+import { newId, withoutSecrets } from "../common/ids.ts";
+import type { ChangeRequestId, DeploymentId, PromptId, TokenId, WorkspaceId } from "../common/ids.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { described, oneOf, orNull, shape } from "../schema/struct.ts";
+import type { Infer } from "../schema/struct.ts";
+import type { Change } from "./commit.ts";
+import { sources } from "./operation.ts";
+import type { Caller, Management } from "./operation.ts";
+import { insertInto, tableOf, updateOf } from "./table.ts";
+import * as v from "./values.ts";
+
+const lifetime = 7 * 86_400_000; // ms
+
+/** The operations that take an approval where a deployment needs one. */
+const requestable = oneOf(
+  "promoteDeployment",
+  "setRollout",
+  "activateDeployment",
+  "renameDeployment",
+  "archiveDeployment",
+  "unarchiveDeployment",
+  "protectDeployment",
+  "unprotectDeployment",
+);
+export type Requestable = Infer<typeof requestable>;
+
+export const states = ["open", "applied", "declined", "withdrawn", "expired", "stale"] as const;
+export type State = (typeof states)[number];
+
+export const ChangeRequest = shape("ChangeRequest", {
+  id: v.textAs<ChangeRequestId>(),
+  workspaceId: v.textAs<WorkspaceId>(),
+  deployId: v.textAs<DeploymentId>(),
+  reference: described(v.text, "The deployment as NAME@DEPLOYMENT, as it is called now"),
+  promptId: v.textAs<PromptId>(),
+  operation: described(requestable, "The operation that an approval performs"),
+  input: described(v.anyObject, "The input of that operation"),
+  fromState: described(v.text, "What changes, as it was when this was requested, in words"),
+  toState: described(v.text, "The same as it will be, in words"),
+  liveVersion: described(v.positive, "The version that was live when this was requested"),
+  version: orNull(v.positive, "The version that it makes live or rolls out. Null if it is about no version"),
+  contentHash: orNull(v.text, "SHA-256 of the content of that version. An approval refuses another content"),
+  revision: described(
+    v.positive,
+    "The revision of the deployment that it is a change of. With another one it is stale",
+  ),
+  note: described(v.text, "The reason that was given. It may be empty"),
+  source: described(oneOf(...sources), "How it was requested"),
+  requestedBy: described(v.text, "The name of the token, or the user of the command line. It may be empty"),
+  owner: orNull(v.text, "The person who requested it, such as ann@acme.com, or null if the token belongs to none"),
+  tokenId: orNull(v.textAs<TokenId>(), "The token that requested it, or null"),
+  createdAt: v.timestamp,
+  expiresAt: described(v.timestamp, "From when on it cannot be approved, in Unix milliseconds"),
+  state: described(
+    oneOf(...states),
+    "`stale`: the deployment has changed in another way. `expired`: nobody approved it in time",
+  ),
+  decidedBy: orNull(v.text, "Who approved, declined or withdrew it, or made another change. Null while it is open"),
+  deciderOwner: orNull(v.text, "The person who did, such as bob@acme.com, or null"),
+  decidedAt: described(v.moment, "When that was, in Unix milliseconds. Null while it is open"),
+  reason: orNull(v.text, "Why it was declined, or what its approval was given with. Null without a reason"),
+});
+export type ChangeRequest = Infer<typeof ChangeRequest>;
+
+export const changeRequestTable = tableOf(
+  ChangeRequest,
+  `select c.*, c.deployment_id as deploy_id, p.name || '@' || d.name as reference, d.prompt_id
+  from change_requests c join deployments d on d.id = c.deployment_id join prompts p on p.id = d.prompt_id`,
+);
+
+/** A request as it is at a time. The table learns that one has expired when something else is requested. */
+export const shownAt = (request: ChangeRequest, now: number): ChangeRequest =>
+  request.state === "open" && now >= request.expiresAt ? { ...request, state: "expired" } : request;
+
+/** The request of a deployment that is open, or has expired. */
+export async function findOpenRequest(database: Database, id: DeploymentId): Promise<ChangeRequest | undefined> {
+  const open = changeRequestTable.where("deployment_id = ? and state = 'open'", [id]);
+  return (await database.read(open)).map(changeRequestTable.toItem)[0];
+}
+
+/**
+ * Whether a caller may be the person who made a request. The admin token, the command line on a database and embedding code
+ * belong to nobody in particular, so they are one person.
+ */
+export function isMaker(
+  { owner, tokenId }: Pick<Caller, "owner" | "tokenId">,
+  request: Pick<ChangeRequest, "owner" | "tokenId">,
+): boolean {
+  if (tokenId !== undefined && tokenId === request.tokenId) return true;
+  if (owner === undefined || request.owner === null) {
+    return tokenId === undefined && owner === undefined && request.tokenId === null && request.owner === null;
+  }
+  return fold(owner.normalize("NFKC").trim()) === fold(request.owner.normalize("NFKC").trim());
+}
+
+/** How messages name who made a request. */
+export const makerOf = ({ owner, requestedBy }: ChangeRequest): string => owner ?? (requestedBy || "the admin token");
+
+/** A change of a request, with its entry. */
+export type Decision = { change: Change; statement: Statement; request: ChangeRequest };
+
+/** Plans the end of a request. */
+export function planDecision(
+  { caller, clock, cause, secrets }: Management,
+  before: ChangeRequest,
+  state: Exclude<State, "open">,
+  reason: string | null = null,
+): Decision {
+  const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
+  const decided = {
+    ...{ state, decidedBy: mask(cause.actor), deciderOwner: caller.owner ?? null, decidedAt: clock() },
+    reason: reason && mask(reason),
+  };
+  const { id, workspaceId } = before, request = { ...before, ...decided };
+  return {
+    request,
+    change: { action: `change.${state}`, id, workspaceId, before, after: request, note: reason ?? undefined },
+    statement: updateOf("change_requests", id, decided),
+  };
+}
+
+/** What a request is for. */
+export type Wanted =
+  & Pick<
+    ChangeRequest,
+    "deployId" | "reference" | "promptId" | "operation" | "input" | "fromState" | "toState" | "liveVersion" | "version"
+  >
+  & { contentHash: string | null; workspaceId: WorkspaceId; revision: number };
+
+/**
+ * Plans a request. A caller has one for a deployment: another one takes its place, and the same one changes nothing. Throws if
+ * somebody else has one, because nobody may withdraw what others wait for.
+ */
+export function planRequest(
+  management: Management,
+  wanted: Wanted,
+  open: ChangeRequest | undefined,
+): { changes: Change[]; statements: Statement[]; request: ChangeRequest } {
+  const { caller, clock, cause, secrets } = management, now = clock();
+  const hasExpired = open !== undefined && now >= open.expiresAt;
+  if (open !== undefined && !hasExpired) {
+    if (!isMaker(caller, open)) throw requestOpen(open);
+    if (isSame(open, wanted)) return { changes: [], statements: [], request: open };
+  }
+  const ended = open && planDecision(management, open, hasExpired ? "expired" : "withdrawn");
+  const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
+  const { deployId, reference, promptId, ...rest } = wanted;
+  const id: ChangeRequestId = newId("change", now);
+  const { owner = null, tokenId = null, source } = caller;
+  const made = { note: mask(cause.note), source, requestedBy: mask(cause.actor), owner, tokenId };
+  const stored = { id, ...rest, ...made, createdAt: now, expiresAt: now + lifetime, state: "open" as const };
+  const request = {
+    ...{ ...stored, deployId, reference, promptId },
+    ...{ decidedBy: null, deciderOwner: null, decidedAt: null, reason: null },
+  };
+  const { workspaceId } = wanted;
+  const change = { action: "change.requested", id, workspaceId, after: { ...stored, deployId } };
+  const inserted = insertInto("change_requests", {
+    ...stored,
+    deploymentId: deployId,
+    input: JSON.stringify(stored.input),
+  });
+  return {
+    request,
+    changes: [...ended ? [ended.change] : [], change],
+    statements: [...ended ? [ended.statement] : [], inserted],
+  };
+}
+
+const isSame = ({ operation, input }: ChangeRequest, wanted: Wanted): boolean =>
+  operation === wanted.operation && JSON.stringify(input) === JSON.stringify(wanted.input);
+
+const requestOpen = (open: ChangeRequest) =>
+  conflict(
+    `${makerOf(open)} has requested another change of ${open.reference}, ${open.id}: ${open.fromState} → ` +
+      `${open.toState}. Approve or decline that one first`,
+    "change_request_open",
+  );
