@@ -52,9 +52,15 @@ export async function listHistory(call: Call, input: HistoryInput): Promise<Outc
     if (version === undefined) return "";
     return version === live ? "is live" : version === previous ? "by default" : `with --to-version ${version}`;
   };
+  const hadApprovals = changes.some(({ requestedBy, withoutApproval }) => requestedBy !== undefined || withoutApproval);
   const rows = changes.map((change) => {
-    const { revision, action, from, to, createdAt, actor, note, source, origin } = change;
-    const why = { createdAt, actor, note, source, commit: shortCommit(origin) };
+    const { revision, action, from, to, createdAt, actor, requestedBy, withoutApproval, note, source, origin } = change;
+    const approval = withoutApproval
+      ? "not needed"
+      : requestedBy === undefined
+      ? ""
+      : `of ${requestedBy || "a request"}`;
+    const why = { createdAt, actor, ...hadApprovals && { approval }, note, source, commit: shortCommit(origin) };
     return { revision, action, from, to, "roll back to it": targetOf(change), ...why };
   });
   const data = changes.map((change) => ({ ...change, canRollBackTo: served.some((version) => version === change.to) }));

@@ -18,6 +18,7 @@ import { accessPresentations, auditPresentations } from "./access.ts";
 import { alertPresentations } from "./alerts.ts";
 import { budgetPresentations } from "./budgets.ts";
 import type { Command, Outcome } from "./command.ts";
+import { changePresentations } from "./changes.ts";
 import { completionFor } from "./completion.ts";
 import type { Shell } from "./completion.ts";
 import { eventPresentations } from "./events.ts";
@@ -164,6 +165,7 @@ const operationCommands = commandsOf(operations, [
   ...accessPresentations,
   ...promptPresentations,
   ...deploymentPresentations,
+  ...changePresentations,
   ...recordPresentations,
   ...sessionPresentations,
   ...feedbackPresentations,

@@ -16,6 +16,7 @@ import { describeGuarded } from "../management/rollouts.ts";
 import { getPrompt, getPromptVersion } from "../management/versions.ts";
 import type { Arguments } from "./arguments.ts";
 import { listDeploymentsWithPrompts, listHistory } from "./catalog.ts";
+import { orRequested } from "./changes.ts";
 import { show } from "./command.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { format, formatTime } from "./format.ts";
@@ -55,7 +56,7 @@ async function promote({ call }: CommandContext, input: Promotion): Promise<Outc
 /** Says which version a deployment serves from now on, and which it served before. */
 async function showPromotion(call: Call, result: DeploymentResult): Promise<Outcome> {
   const { id, promptId, changed, revision, reference, currentVersion, isActive } = result;
-  const outcome = showChange(result);
+  const outcome = orRequested(showChange)(result);
   if (!changed || !isActive) return outcome;
   const { items: [last] } = await call(changes.listDeploymentChanges, { id, limit: 1 });
   const isLast = last?.revision === revision;
@@ -91,7 +92,10 @@ async function roll(
   const isStop = args.has("stop");
   const rolled = { ...input, version, percent, guard: args.has("no-guard") ? null : guard, certain };
   const result = await (isStop ? call(stopRollout, input) : call(setRollout, rolled));
-  const { changed, ...deployment } = result;
+  return orRequested(showRollout)(result);
+}
+
+function showRollout({ changed, ...deployment }: DeploymentResult): Outcome {
   const { reference, currentVersion, rollout } = deployment;
   const all = `${reference} serves version ${currentVersion} to all`;
   const shares = rollout === null
@@ -144,7 +148,10 @@ export function showRename<T extends Renamed>({ changed, ...renamed }: T): Outco
 }
 
 function showProtection({ changed, ...deployment }: DeploymentResult): Outcome {
-  const state = deployment.isProtected ? `protected: changing it requires the role ${protectedRole}` : "not protected";
+  const approval = deployment.approvals > 0 ? " and the approval of another person" : "";
+  const state = deployment.isProtected
+    ? `protected: changing it requires the role ${protectedRole}${approval}`
+    : "not protected";
   return show(deployment, `${changed ? "From now on it is" : "Nothing to change: it is"} ${state}`);
 }
 
@@ -195,13 +202,13 @@ export const deploymentPresentations = [
   present(changes.rollBackDeployment, {
     run: async ({ call }, input) => showPromotion(call, await call(changes.rollBackDeployment, input)),
   }),
-  present(changes.activateDeployment, { show: showChange }),
+  present(changes.activateDeployment, { show: orRequested(showChange) }),
   present(changes.deactivateDeployment, { show: showChange }),
-  present(changes.renameDeployment, { show: showRename }),
-  present(changes.archiveDeployment, { show: showArchiving }),
-  present(changes.unarchiveDeployment, { show: showUnarchiving }),
-  present(changes.protectDeployment, { show: showProtection }),
-  present(changes.unprotectDeployment, { show: showProtection }),
+  present(changes.renameDeployment, { show: orRequested(showRename) }),
+  present(changes.archiveDeployment, { show: orRequested(showArchiving) }),
+  present(changes.unarchiveDeployment, { show: orRequested(showUnarchiving) }),
+  present(changes.protectDeployment, { show: orRequested(showProtection) }),
+  present(changes.unprotectDeployment, { show: orRequested(showProtection) }),
   present(changes.readLiveVersion, { show: showLive }),
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];

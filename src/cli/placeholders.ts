@@ -28,6 +28,11 @@ const kinds: Record<string, Kind> = {
     read: (text) => /^\d{1,4}(,\d{1,4})*$/.test(text) ? text : undefined,
   },
   REQUESTS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
+  APPROVALS: {
+    expected: "0 or 1",
+    read: (text) => /^[01]$/.test(text) ? Number(text) : undefined,
+    choices: ["0", "1"],
+  },
   TOKENS: { expected: "an integer from 0 to 2^53 - 1", read: (text) => readInteger(text, 0) },
   USD: {
     expected: "an amount of USD such as 0.15",

@@ -22,6 +22,7 @@ import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
+import { describeRequest } from "./changes.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive, describeVariables, showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
@@ -115,6 +116,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
     data: { ...prompt, deployment: live },
     text: () => format({ deployId: live.id, deployment: live.reference, ...summary }),
     note,
+    differs: live.request !== undefined,
   };
 }
 
@@ -142,7 +144,8 @@ const describeNewVariables = ({ variableChanges: { since, ...changes } }: Public
 
 function describeLive({ deployment }: Publication): string {
   if (deployment === undefined) return "";
-  const { changed, revision, reference, id } = deployment;
+  const { changed, revision, reference, id, request } = deployment;
+  if (request !== undefined) return describeRequest(request);
   const serves = !changed ? "serves it" : revision === 1 ? "is new and serves it" : "serves it from now on";
   return `${reference} (${id}) ${serves}${describeInactive(deployment)}`;
 }

@@ -9,6 +9,7 @@ import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";
 import { isShallow } from "../runtime/git.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
+import { describeRequest } from "./changes.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { userOf } from "./command.ts";
 import { committedIn } from "./committed.ts";
@@ -187,14 +188,23 @@ async function applyEach(call: Call, set: ReleaseSet, { terminal }: CommandConte
   return {
     ...outcome,
     data: { ...applied, refused },
-    note: [applied.changes === 0 ? outcome.note : "Applied, each prompt in its own transaction", ...refused].join("\n"),
+    note: [
+      applied.changes === 0 ? "Nothing had to be changed" : "Applied, each prompt in its own transaction",
+      ...requestsIn(applied).map(describeRequest),
+      ...refused,
+    ].join("\n"),
     failed: refused.length > 0,
   };
 }
 
+/** The change requests that wait for an approval. */
+const requestsIn = ({ prompts }: Applied) =>
+  prompts.flatMap(({ deployments }) => deployments.flatMap(({ request }) => request ?? []));
+
 function describeApplied(applied: Applied): Outcome {
   const { prompts, changes } = applied;
   const live = prompts.flatMap(({ deployments }) => deployments.filter(({ changed }) => changed));
+  const requests = requestsIn(applied);
   const lines = [
     ...prompts.filter(({ isNew, isNewPrompt }) => isNew || isNewPrompt).map(({ name, version }) =>
       `${name} version ${version}`
@@ -202,10 +212,15 @@ function describeApplied(applied: Applied): Outcome {
     ...live.map(({ reference, currentVersion }) => `${reference} serves version ${currentVersion}`),
     ...prompts.filter(({ isArchived }) => isArchived).map(({ name }) => `${name} is archived`),
   ];
+  const notes = [
+    changes === 0 ? "Nothing had to be changed" : "Applied, all in one transaction",
+    ...requests.map(describeRequest),
+  ];
   return {
     data: applied,
     text: () => lines.map((line) => `${line}\n`).join(""),
-    note: changes === 0 ? "Nothing had to be changed" : "Applied, all in one transaction",
+    note: notes.join("\n"),
+    differs: requests.length > 0,
   };
 }
 

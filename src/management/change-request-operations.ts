@@ -19,7 +19,7 @@ import type { Requestable } from "./change-requests.ts";
 import * as changes from "./deployment-changes.ts";
 import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
-import { changeInfo, hasRole, operation, pageOf, requireRole } from "./operation.ts";
+import { changeInfo, hasRole, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
 import { setRollout } from "./rollout-operations.ts";
 import * as v from "./values.ts";
@@ -64,7 +64,8 @@ async function listRequests(
   page: PageRequest,
 ): Promise<Page<ChangeRequest>> {
   const now = clock();
-  const mayDo = Object.values(performed).filter(({ role }) => hasRole(caller, role)).map(({ id }) => id);
+  const mayDo = Object.values(performed)
+    .filter(({ role }) => hasRole(caller, protectedRole) && hasRole(caller, role)).map(({ id }) => id);
   const query = ({ cursor, rows }: { cursor: string | null; rows: number }) =>
     changeRequestTable.where(
       `(:workspaceId is null or workspace_id = :workspaceId) and (:deployId is null or deploy_id = :deployId)
@@ -114,7 +115,7 @@ export const approveChangeRequest = operation({
   summary: "Approve a change request of another person, which applies it. It needs the role of what was requested, too",
   method: "POST",
   path: "/changes/{id}/approve",
-  role: "publisher",
+  role: protectedRole,
   command: "change approve ID",
   input: { ...ofRequest, ...changeInfo },
   output: ChangeRequest,

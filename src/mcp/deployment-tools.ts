@@ -16,7 +16,8 @@ const findDeployments = tool({
   name: "list_deployments",
   title: "List deployments",
   description: "Lists deployments, newest first. A deployment serves one version of a prompt, its currentVersion, to " +
-    "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it.",
+    "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it, and approvals: 1 that " +
+    "another person must approve a change.",
   role: "viewer",
   input: {
     prompt: option(v.promptReference, "Only deployments of this prompt, by its name or id"),
@@ -46,7 +47,8 @@ const promote = tool({
   title: "Promote a version",
   description:
     "Makes a version live in a deployment: applications get it within seconds. Compare it with the live version by " +
-    "diff_versions first. Promote only when the user asks for it.",
+    "diff_versions first. Promote only when the user asks for it. Where approvals is 1, this makes nothing live: it opens a " +
+    "change request, which the result has in request, and a person other than you approves it in the console. Tell the user so.",
   role: promoteDeployment.role,
   change: "replaces",
   input: { ...change, version: described(v.positive, "The version to make live") },

@@ -6,8 +6,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { perform } from "../../src/management/operation.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";
 import { protectDeployment } from "../../src/management/deployment-changes.ts";
-import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
+import type { DeploymentResult } from "../../src/management/deployments.ts";
+import { adminToken, createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { changesOfAll, setStage } from "../management/approval-table.ts";
+import type { Person } from "../management/approval-table.ts";
 import { bodyOf, createAgent, headersOf, makeToken, post } from "./agent.ts";
 
 const test = suite("MCP: tools");
@@ -51,6 +54,27 @@ test("what is absent is refused", async () => {
     assert.match(await viewer.failure(name, input), /^This needs the role \w+ .*\(role_required\)$/);
   }
   assert.is((await audit(world))[0]!.action, "token.created");
+});
+
+test("where an approval is needed, promote requests it and says so, and no tool approves", async () => {
+  const world = await createWorld();
+  const cast = await setStage(world, "plain", adminToken);
+  const input = { deployment: "greeting@production", revision: 2, version: 2, note: "Asked by Ann" };
+  for (const [person, status] of Object.entries(changesOfAll.promote!.status) as [Person, number][]) {
+    const agent = createAgent(world, cast[person]);
+    if (status === 403) {
+      assert.match(await agent.failure("promote", input), /role_required/, person);
+      continue;
+    }
+    const { changed, currentVersion, request } = await agent.output("promote", input) as unknown as DeploymentResult;
+    const { id, state, source, note } = request!;
+    assert.equal([changed, currentVersion, state, source, note], [false, 1, "open", "mcp", "Asked by Ann"], person);
+    const tools = await agent.tools();
+    assert.equal(tools.filter((name) => /approve|change|decline|withdraw/.test(name)), []);
+    const headers = { Authorization: `Bearer ${cast[person]}` };
+    assert.is((await world.manage("POST", `/changes/${id}/approve`, {}, headers)).status, 409, person);
+    assert.is((await world.manage("POST", `/changes/${id}/withdraw`, {}, headers)).status, 200, person);
+  }
 });
 
 test("descriptions, hints and schemas are complete", async () => {

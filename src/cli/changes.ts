@@ -1,0 +1,76 @@
+// How the command line shows change requests, and that a change of a deployment was requested in place of being made.
+import {
+  approveChangeRequest,
+  declineChangeRequest,
+  getChangeRequest,
+  listChangeRequests,
+  withdrawChangeRequest,
+} from "../management/change-request-operations.ts";
+import { makerOf } from "../management/change-requests.ts";
+import type { ChangeRequest } from "../management/change-requests.ts";
+import type { DeploymentResult } from "../management/deployments.ts";
+import { compareStats } from "../management/compare.ts";
+import { diffVersions } from "../management/renderings.ts";
+import type { Call, CommandContext, Outcome } from "./command.ts";
+import { show } from "./command.ts";
+import { format, stripControls } from "./format.ts";
+import { present } from "./operation-commands.ts";
+
+const wordsOf = ({ fromState, toState }: ChangeRequest): string => `${fromState} → ${toState}`;
+
+/** `greeting@production: version 1 → version 2 waits for an approval: see change show change_…` */
+export const describeRequest = (request: ChangeRequest): string =>
+  `${request.reference}: ${wordsOf(request)} waits for an approval: see change show ${request.id}`;
+
+type Result = Pick<DeploymentResult, "request">;
+
+/** Says that a change was requested, or else what `otherwise` says. It exits 3, because nothing has changed yet. */
+export const orRequested = <T extends Result>(otherwise: (result: T) => Outcome) => (result: T): Outcome =>
+  result.request === undefined ? otherwise(result) : {
+    data: result,
+    text: () => "",
+    note: `Nothing has changed yet. ${describeRequest(result.request)}`,
+    differs: true,
+  };
+
+const toRow = (request: ChangeRequest) => {
+  const { createdAt, reference, state, note, id } = request;
+  return { createdAt, reference, change: wordsOf(request), state, by: makerOf(request), note, id };
+};
+
+/** A request for people: what it is, how the texts of the versions differ, and how their records compare. */
+async function showRequest(call: Call, request: ChangeRequest): Promise<Outcome> {
+  const { id, reference, state, source, createdAt, expiresAt, note, decidedBy, deciderOwner, decidedAt, reason } =
+    request;
+  const decided = decidedAt === null ? { expiresAt } : { decidedBy: deciderOwner ?? decidedBy, decidedAt, reason };
+  const asked = { id, reference, change: wordsOf(request), state, by: makerOf(request), source, createdAt, note };
+  const differences = await describeDifference(call, request);
+  return { data: request, text: () => `${format({ ...asked, ...decided })}${stripControls(differences)}` };
+}
+
+/** The difference of the version that is live and the one that would be, and what their records show. */
+async function describeDifference(
+  call: Call,
+  { promptId, deployId, liveVersion, version, state }: ChangeRequest,
+): Promise<string> {
+  if (version === null || version === liveVersion) return "";
+  const { diff } = await call(diffVersions, { id: promptId, from: liveVersion, to: version });
+  if (state !== "open") return `\n${diff}`;
+  const sides = { a: deployId, aVersion: liveVersion, b: deployId, bVersion: version };
+  return `\n${diff}\n${(await call(compareStats, sides)).sentence}\n`;
+}
+
+export const changePresentations = [
+  present(listChangeRequests, {
+    explanations: { deploy: "Only those of this deployment", waiting: "Only those that you may approve" },
+    row: toRow,
+  }),
+  present(getChangeRequest, {
+    run: async ({ call }: CommandContext, input) => await showRequest(call, await call(getChangeRequest, input)),
+  }),
+  present(approveChangeRequest, {
+    show: (request) => show(request, `Applied to ${request.reference}: ${wordsOf(request)}`),
+  }),
+  present(declineChangeRequest, { show: (request) => show(request, "Declined. Nothing changes") }),
+  present(withdrawChangeRequest, { show: (request) => show(request, "Withdrawn. Nothing changes") }),
+];
