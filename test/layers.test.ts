@@ -98,7 +98,8 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@libsql/client/http", "database/client.ts"],
   ["libsql", "database/file-claim.ts", "database/file.ts"],
   ["itty-router", "http/router.ts"],
-  ["jose", "http/provider-keys.ts", "http/signed-header.ts"],
+  ["jose", "http/provider-keys.ts"],
+  ["oauth4webapi", "http/identity-provider.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/yaml.ts"],
@@ -178,8 +179,8 @@ test("what serves, and the command line, load MCP only once it is on", () => {
 test("what signs people in is loaded only with the first who comes so", () => {
   const loaded = loadedBy(...starts, "worker.ts", "index.ts", "management.ts", "console.ts");
   assert.ok(loaded.has("http/people.ts") && loaded.has("libsql"));
-  assert.not.ok(loaded.has("jose"));
-  assert.ok(loadedBy("http/signed-header.ts").has("jose"));
+  assert.equal([loaded.has("jose"), loaded.has("oauth4webapi")], [false, false]);
+  assert.ok(loadedBy("http/signed-header.ts").has("jose") && loadedBy("http/identity-provider.ts").has("oauth4webapi"));
 });
 
 test("only http/respond.ts knows status codes, and only errors.ts the texts of refusals", () => {

@@ -15,8 +15,23 @@ export type HeaderSettings = Readonly<{
   isForApi: boolean;
 }>;
 
+/** The identity provider at which people sign in, by OpenID Connect. */
+export type ProviderSettings = Readonly<{
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** What the service asks the provider for, separated by spaces. */
+  scope: string;
+  /** The URL of this service as browsers reach it, without a slash at its end. */
+  publicUrl: string;
+}>;
+
 /** How people of a company get in, and as what. */
-export type PeopleSettings = Readonly<{ rules: readonly RoleRule[]; header: HeaderSettings | undefined }>;
+export type PeopleSettings = Readonly<{
+  rules: readonly RoleRule[];
+  header: HeaderSettings | undefined;
+  provider: ProviderSettings | undefined;
+}>;
 
 /** Whether a text has the form of a signed token, a JSON Web Token. */
 export const isSignedToken = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
@@ -25,14 +40,14 @@ type Read = (name: string) => string | undefined;
 
 /** Reads the settings, and adds what is wrong with them to `faults`. Undefined if none of them is set. */
 export function readPeopleSettings(read: Read, faults: string[]): PeopleSettings | undefined {
-  const header = readHeader(read, faults);
+  const header = readHeader(read, faults), provider = readProvider(read, faults);
+  const isOn = header !== undefined || provider !== undefined;
   const text = read("AUTH_ROLES");
   const { rules, faults: wrong } = readRoleRules(text ?? "");
-  if (text === undefined) {
-    if (header !== undefined) faults.push("AUTH_ROLES must be set too: without it, no person has a role");
-  } else if (header === undefined) faults.push("AUTH_ROLES needs AUTH_JWT_HEADER, which says how people sign in");
-  else faults.push(...wrong.map((fault) => `AUTH_ROLES ${fault}`));
-  return header === undefined ? undefined : { rules, header };
+  if (text !== undefined && isOn) faults.push(...wrong.map((fault) => `AUTH_ROLES ${fault}`));
+  if (text === undefined && isOn) faults.push("AUTH_ROLES must be set too: without it, no person has a role");
+  if (text !== undefined && !isOn) faults.push("AUTH_ROLES needs AUTH_JWT_HEADER or OIDC_ISSUER, where people sign in");
+  return isOn ? { rules, header, provider } : undefined;
 }
 
 const ofHeader = ["AUTH_JWT_HEADER", "AUTH_JWKS_URL", "AUTH_ISSUER", "AUTH_AUDIENCE"];
@@ -54,6 +69,26 @@ function readHeader(read: Read, faults: string[]): HeaderSettings | undefined {
   return { name: name.toLowerCase(), keysUrl, issuer, audience, isForApi: isForApi === "true" };
 }
 
+const ofProvider = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "PUBLIC_URL"];
+
+function readProvider(read: Read, faults: string[]): ProviderSettings | undefined {
+  const scope = read("OIDC_SCOPE");
+  const [issuer, clientId, clientSecret, publicUrl] = readTogether(ofProvider, read, faults) ?? [];
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined || publicUrl === undefined) {
+    if (scope !== undefined) faults.push("OIDC_SCOPE needs OIDC_ISSUER");
+    return undefined;
+  }
+  if (!isSafeUrl(issuer) || /[?#]/.test(issuer)) faults.push(`OIDC_ISSUER ${safeUrlExpected}, a query or a fragment`);
+  if (!isSafeUrl(publicUrl) || /[?#]|\/$/.test(publicUrl)) {
+    faults.push(`PUBLIC_URL ${safeUrlExpected}, a query, or a slash at its end`);
+  }
+  if (clientSecret.length < 16) {
+    faults.push("OIDC_CLIENT_SECRET must have at least 16 characters, as it seals sessions too");
+  }
+  if (scope !== undefined && !` ${scope} `.includes(" openid ")) faults.push("OIDC_SCOPE must have openid");
+  return { issuer, clientId, clientSecret, scope: scope ?? "openid email profile", publicUrl };
+}
+
 /** The values of settings of which all or none must be set. */
 function readTogether(names: readonly string[], read: Read, faults: string[]): (string | undefined)[] | undefined {
   const values = names.map(read);
@@ -67,7 +102,7 @@ function readTogether(names: readonly string[], read: Read, faults: string[]): (
 const safeUrlExpected = "must be an https: URL, or an http: URL of this machine, without a user name";
 
 /** Whether nobody between this machine and a URL can change what comes from there. */
-function isSafeUrl(text: string): boolean {
+export function isSafeUrl(text: string): boolean {
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);

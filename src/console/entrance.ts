@@ -7,16 +7,18 @@ import { readQuery } from "../http/query.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 import type { ReadUnknown } from "../http/unknown-senders.ts";
 import { pageOf, rootOf } from "./addresses.ts";
+import type { Attempts } from "./attempts.ts";
 import { bareLayout } from "./parts/layout.tsx";
 import { isFromElsewhere, pageAnswer, redirectTo, requireOwnPage } from "./safety.ts";
 import { cookieHeader, findCaller, findPerson, ifRefused, readCookie, signIn, signOut } from "./sessions.ts";
 import type { Links, Sessions } from "./sessions.ts";
-import { againView, endedView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
+import { againView, awayView, endedView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 
 /** What signing in and out needs of a service. */
 export type EntranceState = ManagementAccess & {
   links: Links;
   sessions: Sessions;
+  attempts: Attempts;
   readUnknown: ReadUnknown;
   base: string;
 };
@@ -24,7 +26,7 @@ export type EntranceState = ManagementAccess & {
 /** Shows the page that signs in, and signs in by the form on it or by a link. */
 export async function showSignIn(ctx: RequestContext, _: Context, state: EntranceState): Promise<Answer> {
   const { request } = ctx;
-  const root = rootOf(ctx, state.base);
+  const root = rootOf(ctx, state.base), hasProvider = state.people?.provider !== undefined;
   if (ctx.method !== "POST") {
     const query = readQuery(request), next = safeNext(query.get("next"));
     const code = query.get("code") ?? undefined;
@@ -32,14 +34,14 @@ export async function showSignIn(ctx: RequestContext, _: Context, state: Entranc
     const token = code === undefined || request.method === "HEAD" ? undefined : state.links.take(code);
     if (token !== undefined) return await enter(ctx, state, token, "");
     if (await findCaller(state, request).catch(ifRefused) !== undefined) return redirectTo(root + next);
-    if (state.people !== undefined && isFromElsewhere(request)) return again(root, next);
+    if (state.people?.header !== undefined && isFromElsewhere(request)) return again(root, next);
     const refusal = await findPerson(state, request).then(() => undefined, refusalOnly);
     // A cookie that signs nobody in would count as a wrong token with each page.
     const headers: HeaderValues = readCookie(request) === undefined
       ? {}
       : { "Set-Cookie": cookieHeader(request, undefined) };
     const fault = code !== undefined ? spentLink : refusal && `${refusal.message}.`;
-    return pageAnswer(bareLayout(root, signInView(next, fault)), refusal?.kind, headers);
+    return pageAnswer(bareLayout(root, signInView({ next, hasProvider, fault })), refusal?.kind, headers);
   }
   requireOwnPage(request);
   const form = new URLSearchParams(await state.readUnknown(ctx));
@@ -48,7 +50,7 @@ export async function showSignIn(ctx: RequestContext, _: Context, state: Entranc
     return await enter(ctx, state, token, next);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return pageAnswer(bareLayout(root, signInView(next, tokenFault(error, token))), error.kind);
+    return pageAnswer(bareLayout(root, signInView({ next, hasProvider, fault: tokenFault(error, token) })), error.kind);
   }
 }
 
@@ -60,11 +62,21 @@ function refusalOnly(error: unknown): Refusal {
   return error;
 }
 
-/** Ends the session. */
+/** Ends the session. A person whom an identity provider has signed in is sent there to sign out too. */
 export async function leave(ctx: RequestContext, context: Context, state: EntranceState): Promise<Answer> {
-  requireOwnPage(ctx.request);
-  await whileUnread(ctx, context, () => signOut(state, ctx.request));
-  return redirectTo("sign-in", { "Set-Cookie": cookieHeader(ctx.request, undefined) });
+  const { request } = ctx, { people, store } = state;
+  requireOwnPage(request);
+  const person = await whileUnread(ctx, context, () => signOut(state, request));
+  const headers = { "Set-Cookie": cookieHeader(request, undefined) };
+  const provider = person === undefined ? undefined : await people?.provider?.open();
+  // The session here has ended, even if the provider is away.
+  const href = await provider?.findEnd(store, person?.idToken).catch(ifRefused);
+  if (href === undefined) return redirectTo("sign-in", headers);
+  // Forms may lead to pages of this site alone, so a page leads on.
+  return pageAnswer(bareLayout(rootOf(ctx, state.base), awayView(href)), undefined, {
+    ...headers,
+    Refresh: `0; url=${href}`,
+  });
 }
 
 /** Leads on to a page of the console. */
@@ -85,7 +97,7 @@ export function askToSignIn(ctx: RequestContext, { base }: EntranceState, root: 
 }
 
 /** A page of ours that leads on, so that the browser sends what it withholds from other sites. */
-function again(root: string, next: string): Answer {
+export function again(root: string, next: string, headers: HeaderValues = {}): Answer {
   const href = `${root}continue?${new URLSearchParams({ next })}`;
-  return pageAnswer(bareLayout(root, againView(href)), undefined, { Refresh: `0; url=${href}` });
+  return pageAnswer(bareLayout(root, againView(href)), undefined, { ...headers, Refresh: `0; url=${href}` });
 }

@@ -24,8 +24,10 @@ import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, createSessions, findCaller, readCookie } from "./sessions.ts";
 import type { LinkOptions } from "./sessions.ts";
 import { consoleFrom, findAsset, rootOf, serviceAddress } from "./addresses.ts";
+import { createAttempts } from "./attempts.ts";
 import { askToSignIn, goOn, leave, showSignIn } from "./entrance.ts";
 import type { EntranceState } from "./entrance.ts";
+import { beginSignIn, finishSignIn } from "./provider-entrance.ts";
 import { pageAnswer, rawTextHeaders, redirectTo, requireOwnPage } from "./safety.ts";
 import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
@@ -85,21 +87,25 @@ export function consolePagesWith(
       if (!management?.isOn && !mayBeOff) throw invalid(nobodySignsIn);
       const base = basePath + consolePath;
       const router = createRouter(base);
-      const sessions = createSessions();
       router.all("/a/:file", showAsset);
       router.all("/sign-in", only("GET, HEAD, POST", showSignIn)).all("/sign-out", only("POST", leave));
       router.all("/continue", only("GET, HEAD", goOn));
+      router.all("/company", only("GET", beginSignIn)).all("/callback", only("GET", finishSignIn));
       for (const page of pages) {
         router.all(page.path, only("act" in page ? "GET, HEAD, POST" : "GET, HEAD", showPage(page)));
       }
       router.all("/*", guarded(() => Promise.reject(unknownPath())));
       return (host) => {
         const readUnknown = createReadUnknown(signInLimit);
+        const findPeople = () => management?.access(host)?.people;
+        const sessions = createSessions(findPeople);
+        const attempts = createAttempts(() => findPeople()?.provider?.publicUrl.startsWith("https:") === true);
+        const own = { links, sessions, attempts, readUnknown, base, pace };
         return (ctx, context) => {
           const access = management?.access(host);
           const isOn = access !== undefined, { pathname } = new URL(ctx.request.url);
           if (!pathname.startsWith(base)) return Promise.resolve(isOn ? redirectTo(consoleFrom(pathname)) : undefined);
-          if (isOn) return router.fetch(ctx, context, { ...access, links, sessions, readUnknown, base, pace });
+          if (isOn) return router.fetch(ctx, context, { ...access, ...own });
           return Promise.resolve(pageAnswer(bareLayout(rootOf(ctx, base), offView), "not_found"));
         };
       };

@@ -2,41 +2,70 @@
 // open and which need no row. A cookie holds the token that signed in and the end of the session, sealed with a key: a browser
 // can neither read nor alter it. Neither the cookie alone nor the database alone gives the token away, and a backup is not
 // enough to make a cookie, because that takes a valid token. Only a session that was signed out has a row, until it would have
-// ended. So signing out holds in every process, and even for a copied cookie.
+// ended. So signing out holds in every process, and even for a copied cookie. The cookie of a person whom an identity provider has
+// signed in holds who they are instead, and its key takes the secret that the service shares with the provider.
 import { createCache } from "../common/cache.ts";
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken } from "../common/ids.ts";
 import type { Gate, ManagementAccess } from "../http/management-access.ts";
+import type { People } from "../http/people.ts";
 import type { Caller, Store } from "../management/operation.ts";
-import { cipherOf, importSecret, ivBytes } from "../management/service-secret.ts";
+import { requireWorkspace } from "../management/people.ts";
+import { importSecret, importSecretWith } from "../management/service-secret.ts";
 import type { SecretKey } from "../management/service-secret.ts";
 import { isKnownSecure } from "./addresses.ts";
 import { isFromElsewhere } from "./safety.ts";
+import { seal, unseal } from "./seals.ts";
+
+/** Who a session is of: the holder of a token, or a person. */
+type Owner = { token: string } | { person: SignedIn };
+
+/** A person whom an identity provider has signed in, and what it wants to see when they sign out. */
+export type SignedIn = Pick<Caller, "actor" | "role" | "workspaceId"> & { idToken?: string | undefined };
+
+/** A session. Its id is the random part of its seal. It ends at `endsAt`, in Unix ms, if nothing ends it sooner. */
+export type Session = { id: string; endsAt: number } & Owner;
 
 export type Sessions = {
-  /** The value of a cookie for a token. */
-  begin(store: Store, token: string): Promise<string>;
+  /** The value of a cookie. */
+  begin(store: Store, owner: Owner): Promise<string>;
   /** The session in a cookie, which may have ended; undefined if the cookie was forged, which takes no query to tell. */
   open(store: Store, cookie: string): Promise<Session | undefined>;
   /** Refuses a session in all processes from now on. */
   end(store: Store, session: Session): Promise<void>;
   hasEnded(store: Store, session: Session): Promise<boolean>;
+  /** The key for people. It is another one as soon as the settings of their sign-in change. Undefined if no provider is set. */
+  personKey(store: Store): Promise<SecretKey | undefined>;
 };
 
 const maxKnown = 10_000; // sessions that were signed out, which are not looked up again
 const margin = 24 * 3_600_000; // ms that a row stays after the end of its session, because clocks differ
 
-/** Makes the sessions of a service. */
-export function createSessions(): Sessions {
+/** Makes the sessions of a service, whose people may sign in at an identity provider. */
+export function createSessions(findPeople: () => People | undefined): Sessions {
   const ended = createCache<true>(maxKnown);
-  let key: SecretKey | undefined;
+  let tokenKey: SecretKey | undefined, personKey: SecretKey | undefined;
 
-  // It keeps the key and no promise of it, because a request to a Worker must not wait for another one.
-  const keyOf = async (store: Store): Promise<SecretKey> => key ??= await importSecret(store.database);
+  // It keeps the keys and no promise of them, because a request to a Worker must not wait for another one.
+  const tokenKeyOf = async (store: Store): Promise<SecretKey> => tokenKey ??= await importSecret(store.database);
+  async function personKeyOf({ database }: Store): Promise<SecretKey | undefined> {
+    const provider = findPeople()?.provider;
+    return provider && (personKey ??= await importSecretWith(database, provider.fingerprint));
+  }
 
   return {
-    begin: async (store, token) => await sealSession(await keyOf(store), token, store.clock()),
-    open: async (store, cookie) => await openSession(await keyOf(store), cookie),
+    personKey: personKeyOf,
+    async begin(store, owner) {
+      const endsAt = store.clock() + sessionTime;
+      if ("token" in owner) return await sealSession(await tokenKeyOf(store), owner.token, store.clock());
+      return await seal((await personKeyOf(store))!, purposes.person, JSON.stringify({ ...owner, endsAt }));
+    },
+    async open(store, cookie) {
+      const session = await openSession(await tokenKeyOf(store), cookie);
+      const key = session === undefined ? await personKeyOf(store) : undefined;
+      const sealed = key && await unseal(key, purposes.person, cookie);
+      return sealed === undefined ? session : { id: sealed.id, ...JSON.parse(sealed.text) };
+    },
     async end({ database, clock }, { id, endsAt }) {
       await database.write([
         { sql: "delete from ended_sessions where ends_at <= ?", args: [clock() - margin] },
@@ -55,60 +84,36 @@ export function createSessions(): Sessions {
 /** How long a session lasts, in ms. */
 const sessionTime = 12 * 3_600_000;
 
-/** A session. Its id is the random part of its seal. It ends at `endsAt`, in Unix ms, if nothing ends it sooner. */
-export type Session = { id: string; token: string; endsAt: number };
-
-const purpose = "session";
-const ivCharacters = 4 / 3 * ivBytes; // in base 64
+const purposes = { token: "session", person: "person" };
 
 /** The value of a cookie for a token. */
-export async function sealSession(key: SecretKey, token: string, now: number): Promise<string> {
-  const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
-  const text = new TextEncoder().encode(`${now + sessionTime} ${token}`);
-  const sealed = await crypto.subtle.encrypt(cipherOf(iv, purpose), key, text);
-  return toBase64(new Uint8Array([...iv, ...new Uint8Array(sealed)]));
-}
+export const sealSession = (key: SecretKey, token: string, now: number): Promise<string> =>
+  seal(key, purposes.token, `${now + sessionTime} ${token}`);
 
 /** The session in a cookie, which may have ended; undefined if the cookie was not sealed with the key. */
-export async function openSession(key: SecretKey, cookie: string): Promise<Session | undefined> {
-  const bytes = cookiePattern.test(cookie) ? fromBase64(cookie) : undefined;
-  // Base 64 has several spellings of some bytes, which differ in bits that say nothing.
-  if (bytes === undefined || toBase64(bytes) !== cookie) return undefined;
-  const iv = bytes.slice(0, ivBytes), sealed = bytes.slice(ivBytes);
-  const opened = await crypto.subtle.decrypt(cipherOf(iv, purpose), key, sealed).catch(() => undefined);
-  const [, endsAt, token] = /^(\d+) (.+)$/s.exec(new TextDecoder().decode(opened)) ?? [];
-  return token === undefined ? undefined : { id: cookie.slice(0, ivCharacters), token, endsAt: Number(endsAt) };
-}
-
-const cookiePattern = /^[\w-]{60,4000}$/;
-
-const toBase64 = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (byte) => byte.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
+async function openSession(key: SecretKey, cookie: string): Promise<Session | undefined> {
+  const { id, text } = await unseal(key, purposes.token, cookie) ?? {};
+  const [, endsAt, token] = /^(\d+) (.+)$/s.exec(text ?? "") ?? [];
+  return id === undefined || token === undefined ? undefined : { id, token, endsAt: Number(endsAt) };
 }
 
 /** The names of the cookie on https and on http. A browser takes the first one over https alone. */
 const names = { secure: "__Secure-pl_session", plain: "pl_session" };
 
 /** The value of the session's cookie in a request. */
-export function readCookie({ headers }: Request): string | undefined {
-  const pairs = (headers.get("Cookie") ?? "").split(/; */).map((pair) => pair.split("="));
-  return [names.secure, names.plain].map((name) => pairs.find(([found]) => found === name)?.[1])
-    .find((value) => value !== undefined);
-}
+export const readCookie = (request: Request): string | undefined =>
+  readNamedCookie(request, names.secure) ?? readNamedCookie(request, names.plain);
+
+/** The value of the first cookie of a name. */
+export const readNamedCookie = ({ headers }: Request, name: string): string | undefined =>
+  (headers.get("Cookie") ?? "").split(/; */).map((pair) => pair.split("=")).find(([found]) => found === name)?.[1];
 
 /**
  * The header that sets the cookie, or removes it without a value. It has no path: the browser takes that of the page, which is
  * the console's wherever a host has mounted it. So only pages directly below the console may send it.
  */
-export function cookieHeader(request: Request, value: string | undefined): string {
-  const isNamedSecure = isKnownSecure(request);
+export function cookieHeader(request: Request, value: string | undefined, isHttps = false): string {
+  const isNamedSecure = isHttps || isKnownSecure(request);
   // A form tells its scheme even where the proxy does not. A link tells none, so the name cannot depend on that.
   const isSecure = isNamedSecure || request.headers.get("Origin")?.startsWith("https:") === true;
   const attributes = ["HttpOnly", "SameSite=Strict", `Max-Age=${value === undefined ? 0 : sessionTime / 1000}`];
@@ -181,22 +186,30 @@ async function findHolder({ store, gate, sessions }: Access, request: Request): 
   if (session.endsAt <= store.clock()) return undefined;
   const [hasEnded, caller] = await Promise.all([
     sessions.hasEnded(store, session),
-    callerOf(gate, store, session.token),
+    "token" in session ? callerOf(gate, store, session.token) : personOf(store, session.person),
   ]);
   return hasEnded ? await callerOf(gate, store, noToken) : caller;
+}
+
+/** The person of a session. Undefined if the workspace of their role is gone. */
+async function personOf(store: Store, { actor, role, workspaceId }: SignedIn): Promise<Caller | undefined> {
+  const person: Caller = { source: "console", actor, owner: actor, role, workspaceId };
+  return await requireWorkspace(store, person).then(() => person, ifRefused);
 }
 
 /** The value of the cookie for a token. Throws if the token is not valid. */
 export async function signIn({ store, gate, sessions }: Access, token: string): Promise<string> {
   if (await callerOf(gate, store, token) === undefined) throw invalidAdminToken();
-  return await sessions.begin(store, token);
+  return await sessions.begin(store, { token });
 }
 
-/** Ends the session that a request belongs to, if there is one. */
-export async function signOut({ store, sessions }: Access, request: Request): Promise<void> {
+/** Ends the session that a request belongs to, if there is one. Returns the person whose it was. */
+export async function signOut({ store, sessions }: Access, request: Request): Promise<SignedIn | undefined> {
   const cookie = readCookie(request);
   const session = cookie === undefined ? undefined : await sessions.open(store, cookie);
-  if (session !== undefined && !await sessions.hasEnded(store, session)) await sessions.end(store, session);
+  if (session === undefined || await sessions.hasEnded(store, session)) return undefined;
+  await sessions.end(store, session);
+  return "person" in session ? session.person : undefined;
 }
 
 async function callerOf(gate: Gate, store: Store, token: string): Promise<Caller | undefined> {

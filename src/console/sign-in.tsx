@@ -12,14 +12,26 @@ import { Notice } from "./parts/elements.tsx";
 
 const create = <code>promptledger token create --name NAME --role viewer</code>;
 
-/** Asks for a token. `next` is the page below the console to go to then, and `fault` why the person is not signed in. */
-export const signInView = (next: string, fault?: string): View => ({
+/**
+ * Asks for a token, or leads to the identity provider if there is one. `next` is the page below the console to go to then, and
+ * `fault` why the person is not signed in.
+ */
+export const signInView = (
+  { next, hasProvider, fault }: { next: string; hasProvider: boolean; fault?: string | undefined },
+): View => ({
   title: "Sign in",
   body: (
     <>
       <h1>Sign in</h1>
-      <p class="lede">Use a management token, or the admin token of this service.</p>
       {fault !== undefined && <Notice kind="error">{fault}</Notice>}
+      {hasProvider && (
+        <p>
+          <a class="button primary" href={`company?${new URLSearchParams({ next })}`}>
+            Sign in with the company's account
+          </a>
+        </p>
+      )}
+      <p class="lede">{hasProvider ? "Or use" : "Use"} a management token, or the admin token of this service.</p>
       <Form submit="Sign in" action="sign-in">
         <Field label="Token" name="token" type="password" isRequired />
         <HiddenField name="next" value={next} />
@@ -50,6 +62,19 @@ export const againView = (href: string): View => ({
       <h1>Opening the page</h1>
       <p>
         <a class="button primary" href={href}>Continue</a>
+      </p>
+    </>
+  ),
+});
+
+/** Leads on to the provider's page that signs out. */
+export const awayView = (href: string): View => ({
+  title: "Signed out",
+  body: (
+    <>
+      <h1>You are signed out here</h1>
+      <p>
+        <a class="button primary" href={href}>Sign out at the identity provider</a>
       </p>
     </>
   ),

@@ -90,7 +90,7 @@ export function managementWith(
   checkOptions("management", options, checks);
   const { adminToken, tokens = false } = options;
   const isOn = adminToken !== undefined || tokens;
-  const secrets = adminToken === undefined ? [] : [adminToken];
+  const secrets = [...adminToken === undefined ? [] : [adminToken], ...people?.secrets ?? []];
   const opened = new WeakMap<FaceHost, ManagementAccess>();
 
   /** Opens a service for the requests and the code that manage it, which share this. */

@@ -1,44 +1,108 @@
-// Reads what an identity provider answers: bounded in time and size, and from the address that the settings name alone.
+// Reads what an identity provider answers: bounded in time and size, and from the address that was asked alone. Answers that change
+// seldom are kept.
+import { providerAway, Refusal } from "../common/errors.ts";
+import type { Store } from "../management/operation.ts";
 
 const timeout = 5_000; // ms
 const maxBytes = 262_144;
 
-/** The JSON at a URL. Throws an error in words for people. */
-export async function readJson(url: string, send: typeof fetch): Promise<unknown> {
-  const response = await answerOf(url, send);
-  if (!response.ok) throw new Error(`${new URL(url).host} answered with status ${response.status}`);
-  try {
-    return JSON.parse(await readBounded(response));
-  } catch {
-    throw new Error(`${new URL(url).host} answered with no JSON, with more than ${maxBytes} bytes, or too slowly`);
-  }
-}
+type Sent = { method?: string; headers?: Record<string, string>; body?: URLSearchParams | undefined };
 
-async function answerOf(url: string, send: typeof fetch): Promise<Response> {
-  try {
+/** Makes a `fetch` whose responses have been read whole. It throws a refusal if the provider is away, and follows no redirect. */
+export const boundedFetch =
+  (send: typeof fetch) => async (url: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Response> => {
+    const { host } = new URL(url), signal = AbortSignal.timeout(timeout);
+    const refuse = () => {
+      throw providerAway(`${host} did not answer within ${timeout / 1000} s`);
+    };
     // Workers know no other way to follow no redirect.
-    return await send(url, {
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeout),
-      headers: { Accept: "application/json" },
-    });
-  } catch {
-    throw new Error(`${new URL(url).host} did not answer within ${timeout / 1000} s`);
-  }
-}
+    const init: RequestInit = { method, headers, redirect: "manual", signal, ...body !== undefined && { body } };
+    const response = await send(url, init).catch(refuse);
+    const { status } = response, type = response.headers.get("Content-Type") ?? "";
+    if (isServerError(status)) throw providerAway(`${host} answered with status ${status}`);
+    const text = await readBounded(response).catch(refuse);
+    if (text === undefined) throw providerAway(`${host} answered with more than ${maxBytes} bytes`);
+    return new Response(text === "" ? null : text, { status, headers: { "Content-Type": type } });
+  };
 
-async function readBounded({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
+const isServerError = (status: number): boolean => Math.floor(status / 100) === 5;
+
+/** The text of a response; undefined if it is too long. */
+async function readBounded({ body }: Response): Promise<string | undefined> {
+  const decoder = new TextDecoder(), reader = body?.getReader();
   let text = "", size = 0;
-  for (const reader = body?.getReader(); reader !== undefined;) {
+  while (reader !== undefined) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    if (done) break;
     size += value.length;
-    if (size > maxBytes) {
-      await reader.cancel();
-      throw new Error("too large");
-    }
+    if (size > maxBytes) return await reader.cancel().then(() => undefined);
     text += decoder.decode(value, { stream: true });
   }
-  return text;
+  return text + decoder.decode();
+}
+
+/** The JSON at a URL. Throws a refusal without it. */
+export async function readJson(url: string, send: typeof fetch): Promise<unknown> {
+  const { host } = new URL(url);
+  const response = await boundedFetch(send)(url, { headers: { Accept: "application/json" } });
+  if (!response.ok) throw providerAway(`${host} answered with status ${response.status}`);
+  return await response.json().catch(() => {
+    throw providerAway(`${host} answered with something that is no JSON`);
+  });
+}
+
+export type Kept<T> = {
+  /** The value. Throws a refusal if there has been none yet. */
+  get(store: Store): Promise<T>;
+  /** The value, read again; undefined if it was read a moment ago. Strangers can ask for this. */
+  renew(store: Store): Promise<T | undefined>;
+};
+
+const keptFor = 600_000; // ms
+// ms between two reads. A provider that is away makes a request wait, while others have the value that is there.
+const pause = { withValue: 30_000, without: 5_000 };
+
+/** Keeps what `read` returns for ten minutes, and while that throws a refusal, for as long as it does. */
+export function keep<T>(read: () => Promise<T>): Kept<T> {
+  let kept: { value: T; at: number } | undefined;
+  let refusal: Refusal | undefined;
+  let tried = NaN; // when it was last read, or is
+  // Each request to a Worker has a store of its own, and must wait for no other.
+  const reading = new WeakMap<Store, Promise<void>>();
+
+  async function readNow({ clock }: Store): Promise<void> {
+    if (kept !== undefined) tried = clock();
+    try {
+      kept = { value: await read(), at: clock() };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refusal = error;
+    }
+    tried = clock();
+  }
+
+  async function readOnce(store: Store): Promise<void> {
+    const running = reading.get(store) ?? readNow(store).finally(() => reading.delete(store));
+    reading.set(store, running);
+    await running;
+  }
+
+  // A clock that was set back has passed no time.
+  const isWithin = (now: number, start: number, ms: number): boolean => now >= start && now < start + ms;
+  const mayRead = ({ clock }: Store): boolean =>
+    !isWithin(clock(), tried, kept === undefined ? pause.without : pause.withValue);
+
+  return {
+    async get(store) {
+      const isFresh = kept !== undefined && isWithin(store.clock(), kept.at, keptFor);
+      if (!isFresh && mayRead(store)) await readOnce(store);
+      if (kept === undefined) throw refusal;
+      return kept.value;
+    },
+    async renew(store) {
+      if (!mayRead(store)) return undefined;
+      await readOnce(store);
+      return kept?.value;
+    },
+  };
 }

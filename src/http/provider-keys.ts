@@ -1,61 +1,59 @@
-// The public keys of an identity provider. They are kept for ten minutes, and while the provider is away for as long as that lasts.
-import { createLocalJWKSet, errors } from "jose";
+// The public keys of an identity provider, and what must hold for a token that it signs. `jose` does the cryptography.
+import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWSHeaderParameters } from "jose";
-import { providerAway } from "../common/errors.ts";
+import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
+import type { Claims } from "../common/roles.ts";
 import type { Store } from "../management/operation.ts";
-import { readJson } from "./provider-answer.ts";
+import { keep, readJson } from "./provider-answer.ts";
 
-export type Keys = {
-  /** The key that a token with this header is signed with. Throws an error of jose if there is none. */
-  find(header: JWSHeaderParameters, store: Store): Promise<CryptoKey>;
-};
+/** Whom a token must be from, and for whom it must be. */
+export type Expected = { issuer: string; audience: string };
 
-type KeySet = ReturnType<typeof createLocalJWKSet>;
+/** The claims of a signed token. Throws a refusal if the token is not as expected, not valid now, or not signed by a key of theirs. */
+export type Verify = (token: string, expected: Expected, store: Store) => Promise<Claims>;
 
-const keptFor = 600_000; // ms
-// ms between two reads. Strangers can name any key, and a provider that is away makes a request wait.
-const pause = { withKeys: 30_000, without: 5_000 };
+const algorithms = ["RS256", "ES256", "EdDSA", "Ed25519"];
+/** Seconds by which clocks may differ. */
+export const skew = 60;
 
-/** Makes the keys of a URL. `send` is `fetch`, or takes its place. */
-export function createKeys(url: string, send: typeof fetch): Keys {
-  let keySet: KeySet | undefined;
-  let readAt = -Infinity, mayReadAt = -Infinity;
-  let fault = "";
-  // Each request to a Worker has a store of its own, and must wait for no other.
-  const reading = new WeakMap<Store, Promise<void>>();
-
-  async function read({ clock }: Store): Promise<void> {
-    const wait = () => void (mayReadAt = clock() + (keySet === undefined ? pause.without : pause.withKeys));
-    // Requests that come meanwhile use the keys that are there.
-    if (keySet !== undefined) wait();
+/** Makes what verifies tokens with the keys at a URL. It reads them again for a token whose key is not there. */
+export function createVerify(url: string, send: typeof fetch): Verify {
+  const keys = keep(async () => {
+    const found = await readJson(url, send);
     try {
-      keySet = createLocalJWKSet(await readJson(url, send) as JSONWebKeySet);
-      readAt = clock();
-    } catch (error) {
-      fault = error instanceof errors.JOSEError ? "AUTH_JWKS_URL has no key set" : (error as Error).message;
+      return createLocalJWKSet(found as JSONWebKeySet);
+    } catch {
+      throw providerAway(`${new URL(url).host} answered with something that is no key set`);
     }
-    wait();
+  });
+
+  async function findKey(header: JWSHeaderParameters, store: Store): Promise<CryptoKey> {
+    try {
+      return await (await keys.get(store))(header);
+    } catch (error) {
+      const renewed = error instanceof errors.JWKSNoMatchingKey ? await keys.renew(store) : undefined;
+      if (renewed === undefined) throw error;
+      return await renewed(header);
+    }
   }
 
-  function readOnce(store: Store): Promise<void> {
-    const running = reading.get(store) ?? read(store).finally(() => reading.delete(store));
-    reading.set(store, running);
-    return running;
-  }
-
-  return {
-    async find(header, store) {
-      const mayRead = () => store.clock() >= mayReadAt;
-      const isOld = () => !(store.clock() < readAt + keptFor);
-      if (isOld() && mayRead()) await readOnce(store);
-      if (keySet === undefined) throw providerAway(fault);
-      try {
-        return await keySet(header);
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayRead()) throw error;
-      }
-      await readOnce(store);
-      return await keySet(header);
-    },
+  return async (token, expected, store) => {
+    const currentDate = new Date(store.clock());
+    const options = { ...expected, algorithms, clockTolerance: skew, currentDate, requiredClaims: ["exp"] };
+    try {
+      return (await jwtVerify(token, (header: JWSHeaderParameters) => findKey(header, store), options)).payload;
+    } catch (error) {
+      throw error instanceof Refusal ? error : signInRefused(faultOf(error));
+    }
   };
+}
+
+/** What is wrong with a token, without a word of it. */
+function faultOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "it has expired";
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return "its token is not signed by a key of the provider";
+  const setting = { iss: "AUTH_ISSUER", aud: "AUTH_AUDIENCE" }[error.claim];
+  return setting === undefined
+    ? `its claim ${error.claim} is missing or wrong`
+    : `its ${error.claim} is not ${setting}`;
 }

@@ -16,6 +16,14 @@ export async function importSecret(database: Database) {
   return await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
+/** A key of the secret and of a text that the database does not have, so that nobody can use it with a copy of the database. */
+export async function importSecretWith(database: Database, text: string): Promise<SecretKey> {
+  const bytes = fromHexadecimal(await readSecret(database)), encoder = new TextEncoder();
+  const secret = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
+  const how = { name: "HKDF", hash: "SHA-256", salt: encoder.encode(text), info: encoder.encode("people") };
+  return await crypto.subtle.deriveKey(how, secret, { name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
+}
+
 /**
  * How to encrypt something for a purpose. What is encrypted for one purpose does not decrypt for another. `iv` is 12 random bytes.
  */

@@ -58,6 +58,7 @@ test("people sign in by a header if all of its settings are there, and what is m
       ...{ name: "cf-access-jwt-assertion", keysUrl: "https://acme.example/certs", issuer: "https://acme.example" },
       ...{ audience: "prompts", isForApi: true },
     },
+    provider: undefined,
   });
   const cases: [changes: Record<string, string>, message: string][] = [
     [
@@ -91,9 +92,40 @@ test("people sign in by a header if all of its settings are there, and what is m
     ],
   ];
   for (const [changes, message] of cases) assert.match(refusal({ ...people, ...changes }), message);
-  assert.match(refusal({ AUTH_ROLES: "groups:x=admin" }), "AUTH_ROLES needs AUTH_JWT_HEADER");
+  assert.match(refusal({ AUTH_ROLES: "groups:x=admin" }), "AUTH_ROLES needs AUTH_JWT_HEADER or OIDC_ISSUER");
   assert.match(refusal({ AUTH_API: "true" }), "AUTH_API needs AUTH_JWT_HEADER");
   assert.ok(readConfig({ ...people, AUTH_JWKS_URL: "http://127.0.0.1:8080/certs" }).people);
+});
+
+const provider = {
+  ...{ MANAGEMENT: "true", OIDC_ISSUER: "https://acme.example", OIDC_CLIENT_ID: "prompts" },
+  ...{ OIDC_CLIENT_SECRET: "secret-of-16-characters", PUBLIC_URL: "https://prompts.example.com/llm" },
+  AUTH_ROLES: "groups:llm-admins=admin",
+};
+
+test("people sign in at an identity provider if all of its settings are there, and what is missing or wrong is named", () => {
+  assert.equal(readConfig(provider).people?.provider, {
+    ...{ issuer: "https://acme.example", clientId: "prompts", clientSecret: "secret-of-16-characters" },
+    ...{ scope: "openid email profile", publicUrl: "https://prompts.example.com/llm" },
+  });
+  const cases: [changes: Record<string, string>, message: string][] = [
+    [
+      { PUBLIC_URL: "" },
+      "PUBLIC_URL must be set too: OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and PUBLIC_URL belong",
+    ],
+    [{ OIDC_CLIENT_SECRET: "" }, "OIDC_CLIENT_SECRET must be set too"],
+    [{ OIDC_CLIENT_SECRET: "short" }, "OIDC_CLIENT_SECRET must have at least 16 characters"],
+    [{ OIDC_ISSUER: "http://acme.example" }, "OIDC_ISSUER must be an https: URL"],
+    [{ OIDC_ISSUER: "https://acme.example?x" }, "OIDC_ISSUER must be an https: URL"],
+    [{ PUBLIC_URL: "https://prompts.example.com/" }, "a slash at its end"],
+    [{ PUBLIC_URL: "http://prompts.example.com" }, "PUBLIC_URL must be an https: URL"],
+    [{ OIDC_SCOPE: "email" }, "OIDC_SCOPE must have openid"],
+    [{ AUTH_ROLES: "" }, "AUTH_ROLES must be set too"],
+    [{ MANAGEMENT: "" }, "People who sign in need ADMIN_TOKEN or MANAGEMENT=true"],
+  ];
+  for (const [changes, message] of cases) assert.match(refusal({ ...provider, ...changes }), message);
+  assert.match(refusal({ OIDC_SCOPE: "openid" }), "OIDC_SCOPE needs OIDC_ISSUER");
+  assert.not.match(refusal({ ...provider, OIDC_CLIENT_SECRET: "short" }), "short ");
 });
 
 test("MCP is on if told so, beside a management that somebody can use", () => {

@@ -2,4 +2,4 @@
 import { toHtml } from "../../src/console/html.ts";
 import { signInView } from "../../src/console/sign-in.tsx";
 
-console.log(toHtml(signInView("").body));
+console.log(toHtml(signInView({ next: "", hasProvider: false }).body));

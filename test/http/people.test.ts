@@ -41,7 +41,10 @@ function open(
   rules = "groups:llm-admins=admin, boss:yes=owner, email:*@acme.com=viewer",
 ) {
   const keys = createKeyServer(signers.map(({ jwk }) => jwk));
-  const people = peopleOf({ header: { ...settings, ...changes }, ...readRoleRules(rules) }, keys.fetch);
+  const people = peopleOf(
+    { header: { ...settings, ...changes }, provider: undefined, ...readRoleRules(rules) },
+    keys.fetch,
+  );
   const faces = [managementWith({ adminToken, tokens: true }, undefined, { people }), wholePages()];
   const service = serveDatabase(world.database, { clock: () => world.now, faces });
   const send = async (path: string, init: RequestInit = {}) =>
@@ -141,7 +144,7 @@ test("what is not signed by the provider for this service, or is not valid now, 
   const other = (await rsa.sign({}, claimsOf({ email: "eve@acme.com" }))).split(".")[1]!;
   const { exp: _, ...endless } = claims;
   const pem = `-----BEGIN PUBLIC KEY-----\n${rsa.jwk.n}\n-----END PUBLIC KEY-----\n`;
-  const unsigned = "its token is not signed by a key of AUTH_JWKS_URL";
+  const unsigned = "its token is not signed by a key of the provider";
   const refused: [fault: string, token: string][] = [
     [unsigned, await stranger.sign({}, claims)],
     [unsigned, await stranger.sign({ jwk: stranger.jwk, jku: "https://evil.example/keys", kid: undefined }, claims)],
@@ -258,10 +261,10 @@ test("while the provider is away its keys go on, and a service that has none say
     ["acme.example did not answer within 5 s", () => Promise.reject(new TypeError("refused"))],
     ["acme.example answered with status 503", () => new Response("away", { status: 503 })],
     ["acme.example answered with status 302", () => new Response(null, { status: 302, headers: { Location: "/x" } })],
-    ["acme.example answered with no JSON", () => new Response("<html>")],
-    ["acme.example answered with no JSON", () => new Response(`{"keys":[${" ".repeat(300_000)}]}`)],
-    ["AUTH_JWKS_URL has no key set", () => Response.json({ keys: "none" })],
-    ["AUTH_JWKS_URL has no key set", () => Response.json(null)],
+    ["acme.example answered with something that is no JSON", () => new Response("<html>")],
+    ["acme.example answered with more than 262144 bytes", () => new Response(`{"keys":[${" ".repeat(300_000)}]}`)],
+    ["acme.example answered with something that is no key set", () => Response.json({ keys: "none" })],
+    ["acme.example answered with something that is no key set", () => Response.json(null)],
   ];
   for (const [fault, answer] of answers) {
     const { api, keys } = open();

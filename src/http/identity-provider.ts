@@ -1,0 +1,167 @@
+// Signing in at an identity provider, by OpenID Connect: the code flow with PKCE, state and nonce. `oauth4webapi` does the protocol.
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  AuthorizationResponseError,
+  calculatePKCECodeChallenge,
+  ClientSecretBasic,
+  ClientSecretPost,
+  clockSkew,
+  clockTolerance,
+  customFetch,
+  discoveryRequest,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  generateRandomState,
+  getValidatedIdTokenClaims,
+  JWT_TIMESTAMP_CHECK,
+  OperationProcessingError,
+  processAuthorizationCodeResponse,
+  processDiscoveryResponse,
+  processUserInfoResponse,
+  ResponseBodyError,
+  UnsupportedOperationError,
+  userInfoRequest,
+  validateAuthResponse,
+  WWWAuthenticateChallengeError,
+} from "oauth4webapi";
+import type { AuthorizationServer, Client } from "oauth4webapi";
+import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
+import { isSafeUrl } from "../common/people-settings.ts";
+import type { ProviderSettings } from "../common/people-settings.ts";
+import type { RoleRule } from "../common/roles.ts";
+import type { Caller, Store } from "../management/operation.ts";
+import { toPerson } from "../management/people.ts";
+import { boundedFetch, keep } from "./provider-answer.ts";
+import { createVerify, skew } from "./provider-keys.ts";
+import type { Verify } from "./provider-keys.ts";
+
+/** What a browser keeps while its person is at the provider, so that the answer is for nobody else. */
+export type Attempt = { state: string; nonce: string; verifier: string };
+
+export type IdentityProvider = {
+  /** The URL of the provider's page that signs in, and what it must answer to. */
+  begin(store: Store): Promise<{ url: string; attempt: Attempt }>;
+  /** Who has signed in, by what the provider's answer to an attempt has in its query. Throws a refusal if it is not valid. */
+  finish(store: Store, answer: URLSearchParams, attempt: Attempt): Promise<{ person: Caller; idToken: string }>;
+  /** The URL of the provider's page that signs out, if it has one. */
+  findEnd(store: Store, idToken: string | undefined): Promise<string | undefined>;
+};
+
+/** Where the provider sends people back to, below the public URL. */
+const paths = { callback: "/console/callback", end: "/console/sign-in" };
+
+export function openProvider(
+  { issuer, clientId, clientSecret, scope, publicUrl }: ProviderSettings,
+  rules: readonly RoleRule[],
+  send: typeof fetch,
+): IdentityProvider {
+  const issuerUrl = new URL(issuer), redirectUri = publicUrl + paths.callback;
+  // The settings allow http on this machine alone.
+  const options = { [customFetch]: boundedFetch(send), [allowInsecureRequests]: issuerUrl.protocol === "http:" };
+  const metadata = keep(async () => {
+    try {
+      return await processDiscoveryResponse(issuerUrl, await discoveryRequest(issuerUrl, options));
+    } catch (error) {
+      throw error instanceof Refusal
+        ? error
+        : providerAway(`${issuerUrl.host} has no discovery document of OIDC_ISSUER`);
+    }
+  });
+  let verify: { url: string; run: Verify } | undefined;
+
+  function verifyFor(server: AuthorizationServer): Verify {
+    const url = endpointOf(server, "jwks_uri");
+    if (verify?.url !== url) verify = { url, run: createVerify(url, send) };
+    return verify.run;
+  }
+
+  /** The claims about a person: those of the ID token, and those that the provider tells only when it is asked. */
+  async function readClaims(store: Store, answer: URLSearchParams, { state, nonce, verifier }: Attempt) {
+    const server = await metadata.get(store);
+    const client: Client = {
+      client_id: clientId,
+      [clockSkew]: Math.round((store.clock() - Date.now()) / 1000),
+      [clockTolerance]: skew,
+    };
+    const parameters = validateAuthResponse(server, client, answer, state);
+    const response = await authorizationCodeGrantRequest(
+      ...[server, client, authenticationOf(server), parameters, redirectUri, verifier, options] as const,
+    );
+    const expected = { expectedNonce: nonce, requireIdToken: true };
+    const tokens = await processAuthorizationCodeResponse(server, client, response, expected);
+    const idToken = tokens.id_token!, claims = getValidatedIdTokenClaims(tokens)!;
+    // Whoever answers in the place of the token endpoint has no key.
+    await verifyFor(server)(idToken, { issuer: server.issuer, audience: clientId }, store);
+    if (server.userinfo_endpoint === undefined) return { idToken, claims };
+    const information = await userInfoRequest(server, client, tokens.access_token, options);
+    return {
+      idToken,
+      claims: { ...await processUserInfoResponse(server, client, claims.sub, information), ...claims },
+    };
+  }
+
+  const authenticationOf = ({ token_endpoint_auth_methods_supported: methods }: AuthorizationServer) =>
+    methods?.includes("client_secret_basic") === false
+      ? ClientSecretPost(clientSecret)
+      : ClientSecretBasic(clientSecret);
+
+  return {
+    async begin(store) {
+      const server = await metadata.get(store);
+      const attempt = {
+        ...{ state: generateRandomState(), nonce: generateRandomNonce() },
+        verifier: generateRandomCodeVerifier(),
+      };
+      const url = new URL(endpointOf(server, "authorization_endpoint"));
+      const parameters = {
+        ...{ response_type: "code", client_id: clientId, redirect_uri: redirectUri, scope },
+        ...{ state: attempt.state, nonce: attempt.nonce },
+        ...{ code_challenge: await calculatePKCECodeChallenge(attempt.verifier), code_challenge_method: "S256" },
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      return { url: url.href, attempt };
+    },
+    async finish(store, answer, attempt) {
+      if (answer.get("state") !== attempt.state) throw signInRefused("it began in another window");
+      try {
+        const { idToken, claims } = await readClaims(store, answer, attempt);
+        return { person: await toPerson(store, claims, rules), idToken };
+      } catch (error) {
+        throw refusalOf(error);
+      }
+    },
+    async findEnd(store, idToken) {
+      const { end_session_endpoint: end } = await metadata.get(store);
+      if (end === undefined || !isSafeUrl(end)) return undefined;
+      const url = new URL(end);
+      url.searchParams.set("client_id", clientId);
+      url.searchParams.set("post_logout_redirect_uri", publicUrl + paths.end);
+      if (idToken !== undefined) url.searchParams.set("id_token_hint", idToken);
+      return url.href;
+    },
+  };
+}
+
+function endpointOf(server: AuthorizationServer, name: "jwks_uri" | "authorization_endpoint"): string {
+  const url = server[name];
+  if (url === undefined || !isSafeUrl(url)) throw providerAway(`its discovery document has no ${name} with https:`);
+  return url;
+}
+
+/** What went wrong, in words for people. Texts of the provider, and of whoever claims to be it, are not among them. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    const code = /^\w{1,40}$/.test(error.error) ? error.error : "an error";
+    return signInRefused(`the identity provider answered with ${code}`);
+  }
+  const isKnown = [OperationProcessingError, UnsupportedOperationError, WWWAuthenticateChallengeError]
+    .some((known) => error instanceof known);
+  if (!isKnown) return error;
+  return signInRefused(
+    error instanceof OperationProcessingError && error.code === JWT_TIMESTAMP_CHECK
+      ? "it has expired, or the clocks differ by more than a minute"
+      : "the identity provider's answer is not valid",
+  );
+}
