@@ -49,12 +49,12 @@ type Compared = Reader & {
   noun: string;
   ids: string;
   unlogged: readonly string[];
-  later: Readonly<Record<string, unknown>>;
+  added: Readonly<Record<string, unknown>>;
   secrets: SecretKind | undefined;
 };
 
 const compared = Object.entries(readers).map(([noun, reader]): Compared => {
-  const { audit: { unlogged = [], later = {}, copiedToSecrets: copied } = {}, tables: [first, second] } = allNouns.get(
+  const { audit: { unlogged = [], added = {}, copiedToSecrets: copied } = {}, tables: [first, second] } = allNouns.get(
     noun,
   )!;
   const ids = `select id from ${first!.name}`;
@@ -63,7 +63,7 @@ const compared = Object.entries(readers).map(([noun, reader]): Compared => {
       ...reader,
       noun,
       unlogged,
-      later,
+      added,
       ids: noun === "workspace" ? `${ids} union select id from deleted_workspaces` : ids,
     },
     secrets: copied && { table: second!.name, owner: second!.holder!, copied },
@@ -127,7 +127,9 @@ async function comparePage(database: Database, noun: Compared, after: string, lo
   const rows = await database.read(noun.where("id in (select value from json_each(?))", [JSON.stringify(ids)]));
   const items = new Map(rows.map(noun.toItem).map((item) => [item.id, item]));
   const secrets = noun.secrets && await readSecrets(database, noun.secrets, ids);
-  const deletions = await readDeletions(database, [...items.values(), ...histories.values()]);
+  // A workspace that was deleted before there was a log has neither a row nor an entry.
+  const holders = [...items.values(), ...histories.values()].map(({ workspaceId }) => workspaceId);
+  const deletions = await readDeletions(database, noun.noun === "workspace" ? ids : holders);
   for (const id of ids) {
     const item = items.get(id), history = histories.get(id) ?? createHistory();
     const addOne = (what: RowFault["what"], members: string[] = []) =>
@@ -224,15 +226,15 @@ function addEntry(history: History, row: Row, hasSecrets: boolean): string[] {
 
 /** The members of a row that differ from its history. The log masks secrets that stand in names. */
 function differingMembers(
-  { unlogged, later }: Compared,
+  { unlogged, added }: Compared,
   item: Item,
   { state, isCreated, workspaceId, last }: History,
 ): string[] {
   const expected = new Map(state);
   if (last !== null) expected.set("workspaceId", JSON.stringify(workspaceId));
   return Object.entries(item).filter(([name, value]) => {
-    // What no entry has named is as it was at the creation.
-    const text = expected.get(name) ?? (isCreated ? JSON.stringify(later[name] ?? null) : undefined);
+    // What no entry has named is null since the creation, or what a later migration made it.
+    const text = expected.get(name) ?? (isCreated ? JSON.stringify(added[name] ?? null) : undefined);
     const isCompared = name !== "id" && !unlogged.includes(name) && text !== undefined;
     return isCompared && !isMaskOf(text, JSON.stringify(value));
   }).map(([name]) => name);
@@ -240,17 +242,14 @@ function differingMembers(
 
 type Deletion = { deletedAt: number; isFinished: boolean };
 
-/** The deletions of the workspaces of some rows. */
+/** The deletions of some workspaces. */
 async function readDeletions(
   database: Database,
-  of: { id?: string; workspaceId?: string | null }[],
+  workspaceIds: (string | null | undefined)[],
 ): Promise<Map<string, Deletion>> {
-  const ids = JSON.stringify([
-    ...new Set(of.flatMap(({ id, workspaceId }) => [id, workspaceId].filter((each) => each))),
-  ]);
   const rows = await database.read({
     sql: "select id, deleted_at, finished_at from deleted_workspaces where id in (select value from json_each(?))",
-    args: [ids],
+    args: [JSON.stringify([...new Set(workspaceIds)])],
   });
   return new Map(rows.map((row) => [
     text(row, "id"),

@@ -31,8 +31,8 @@ export type Noun = {
   audit?: {
     /** Members that no entry has: they follow from other rows, or change without an entry. */
     unlogged?: readonly string[];
-    /** Members that were added to it later, with the values of those whose creation does not name them. Default: null. */
-    later?: Readonly<Record<string, unknown>>;
+    /** Members that came with a migration, and the value that rows have from before, whose entries do not name them. */
+    added?: Readonly<Record<string, unknown>>;
     /** It holds secrets, in its second table, which has copies of these members. */
     copiedToSecrets?: Readonly<Record<string, string>>;
   };
@@ -68,7 +68,7 @@ export const nouns = {
     owner: "workspace",
     title: "(select p.name from prompts p where p.id = prompt_id) || '@' || name",
     tables: [{ name: "deployments" }],
-    audit: { unlogged: ["reference"], later: { approvals: 0 } },
+    audit: { unlogged: ["reference"], added: { approvals: 0 } },
     page: "deployments/:id",
     section: { path: "deployments", title: "Deployments" },
   },
@@ -142,6 +142,7 @@ export const nouns = {
     tables: [{ name: "api_keys" }, { name: "api_key_secrets", key: "hash", holder: "api_key_id" }],
     audit: {
       unlogged: ["lastUsedAt"],
+      added: { feedbackOnly: false },
       copiedToSecrets: {
         ...{ workspace_id: "workspaceId", read_only: "readOnly", submit_only: "submitOnly", deployment_id: "deployId" },
       },
@@ -221,7 +222,7 @@ export const nouns = {
     owner: "workspace",
     title: "name",
     tables: [{ name: "workspaces", isRemovedElsewhere: true }],
-    audit: {},
+    audit: { added: { statuses: [] } },
     page: "settings",
     section: { path: "settings", title: "Settings", isSetup: true },
   },
