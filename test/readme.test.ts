@@ -130,7 +130,12 @@ const programs: Record<string, (words: string[]) => void> = {
   docker([verb, ...words]) {
     if (verb === "build") assert.ok(existsSync(pathOf(words[words.indexOf("-f") + 1]!)));
     else if (verb === "exec" || verb === "run") checkPromptledger(words.slice(words.lastIndexOf("promptledger") + 1));
-    else throw new Error(`docker ${verb}`);
+    else assert.is(verb, "push");
+  },
+  kubectl([verb, ...words]) {
+    if (verb === "apply") assert.ok(existsSync(pathOf(words[words.indexOf("-f") + 1]!)));
+    else if (verb === "exec") checkPromptledger(words.slice(words.lastIndexOf("promptledger") + 1));
+    else assert.is(verb, "create");
   },
   // The tests start sqld with these options, and send what curl sends.
   sqld: (words) =>
