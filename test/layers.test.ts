@@ -127,6 +127,7 @@ const withFiles = [
   "database/open-migrated.ts",
   "database/open.ts",
   "database/promptledger-reader.ts",
+  "database/snapshot.ts",
   "database/thread.ts",
 ];
 

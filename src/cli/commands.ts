@@ -16,6 +16,7 @@ import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations, auditPresentations } from "./access.ts";
 import { alertPresentations } from "./alerts.ts";
+import { backupCommands, findSource } from "./backups.ts";
 import { budgetPresentations } from "./budgets.ts";
 import type { Command, Outcome } from "./command.ts";
 import { changePresentations } from "./changes.ts";
@@ -98,11 +99,14 @@ const serviceCommands: Command[] = [
     },
   },
   {
-    ...readUsage("restore FILE", {}, { FILE: "The backup" }),
+    ...readUsage("restore BACKUP", {}, {
+      BACKUP: "A file; PLACE@TIME, the newest in a folder or bucket from that time or before; or latest, of BACKUP_TO",
+    }),
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     needs: "database",
     async runLocally({ args, terminal }) {
-      const restored = await restore(readConfig(terminal.env).database, args.text("FILE"), terminal);
+      const source = await findSource(args.text("BACKUP"), terminal);
+      const restored = await restore(readConfig(terminal.env).database, source, terminal);
       const { applied: _, ...shown } = restored;
       const notes = restored.replaced === null ? [describeCreated(terminal.env)] : [];
       if (restored.missing.length > 0) {
@@ -180,7 +184,14 @@ const operationCommands = commandsOf(operations, [
 
 const folderCommands = [...releaseCommands, ...pullCommands, ...checkCommands, ...typesCommands, ...importCommands];
 
-const others = [...operationCommands, ...folderCommands, ...mcpCommands, ...serviceCommands, ...proveCommands];
+const others = [
+  ...operationCommands,
+  ...folderCommands,
+  ...mcpCommands,
+  ...serviceCommands,
+  ...backupCommands,
+  ...proveCommands,
+];
 const nouns = others.map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 

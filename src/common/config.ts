@@ -1,4 +1,6 @@
 // Settings from the environment, read once at startup. One message lists every invalid setting.
+import { readBackupSettings } from "./backup-settings.ts";
+import type { BackupSettings } from "./backup-settings.ts";
 import { invalid } from "./errors.ts";
 import { isApiKey, isToken } from "./ids.ts";
 import { isSignedToken, readPeopleSettings } from "./people-settings.ts";
@@ -49,6 +51,8 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   /** Hosts, as in `hooks.internal` or `10.0.0.7:8080`, that webhooks may reach inside, and by http. */
   webhookAllow: readonly string[];
+  /** Scheduled backups; undefined if none are made. */
+  backups: BackupSettings | undefined;
 }>;
 
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -138,6 +142,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),
     webhookAllow: Object.freeze(webhookAllow),
+    backups: readBackupSettings(read, isFileUrl(url), faults),
   });
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   if (config.mcp && adminToken === undefined && !config.management) {

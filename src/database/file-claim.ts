@@ -123,8 +123,15 @@ function claim(path: string, name: string): ClaimedFile {
   return file;
 }
 
-/** Locks an empty SQLite database beside the file. The operating system frees that lock however this process ends. */
-function lock(path: string, name: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): () => void {
+/**
+ * Locks an empty SQLite database beside the file at `path`. The operating system frees that lock however this process ends.
+ * Throws an error of `isServed` if another process has it.
+ */
+export function lock(
+  path: string,
+  name: string,
+  { mode, uid, gid }: { mode: number; uid: number; gid: number },
+): () => void {
   if (createFile(name, mode & 0o777) && process.getuid?.() === 0) chownSync(name, uid, gid);
   const database = new Libsql(uriOf(name, "rw"), { timeout: 0 });
   try {

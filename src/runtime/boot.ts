@@ -15,12 +15,14 @@ import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
+import { startBackups } from "./backup-schedule.ts";
 import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
 import { warnOfWeakDurability } from "./durability.ts";
 import { startDeliverer } from "./deliverer.ts";
 import { openLogOutput } from "./log-output.ts";
 import { openConfigured } from "./open-configured.ts";
+import { openPlace } from "./open-place.ts";
 import { addressFault, send } from "./outbound.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { servedFaces } from "./served-faces.ts";
@@ -86,7 +88,12 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   );
   const servers = probes === undefined ? [server] : [server, probes];
   const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics, onCheck: deliverer.wake });
-  stopOnSignal({ servers, service, upkeep, deliverer, output, log, shutdownDelay, shutdownTimeout });
+  const backups = config.backups && startBackups({
+    ...{ clock, log, metrics: service.metrics },
+    place: openPlace(config.backups.to),
+    settings: config.backups,
+  });
+  stopOnSignal({ servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout });
 
   const urlOf = (host: string, { port }: Server) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const url = urlOf(host, server);
@@ -104,6 +111,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
     maxBodyBytes,
     bodyBudgetBytes,
     shutdownTimeoutMs: shutdownTimeout,
+    backups: backups?.state().place,
   });
   if (isEmpty) config.logFormat === "text" ? output.write(setupHint) : log.info("The database is empty");
   return { url, createLink: (token) => url + pages.createLink(token, { isReusable: true }) };

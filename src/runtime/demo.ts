@@ -16,6 +16,8 @@ export async function demo({ say }: Terminal): Promise<void> {
   const interrupt = () => process.exit(interrupted);
   process.once("SIGINT", interrupt);
   process.env.DATABASE_URL = `file:${join(openDemoFolder(), "demo.db")}`;
+  // Backups of the demo would mix with those of another database.
+  delete process.env.BACKUP_TO;
   say("Making a history of three weeks …\n");
   // The link signs in with a token of the database.
   process.env.MANAGEMENT = "true";

@@ -55,7 +55,7 @@ export async function startOwn(settings: Record<string, string>): Promise<OwnSer
 }
 
 /** The command that runs this program. */
-function ownCommand(): [string, ...string[]] {
+export function ownCommand(): [string, ...string[]] {
   const [runtime, program] = process.argv as [string, string];
   return "Deno" in globalThis
     ? [process.execPath, "run", "--quiet", "--allow-all", program]

@@ -13,6 +13,7 @@ type Stoppable = {
   service: OwnService;
   upkeep: { stop(): void };
   deliverer: { stop(): Promise<void> };
+  backups: { stop(): void } | undefined;
   output: LogOutput;
   log: Log;
   shutdownDelay: number;
@@ -25,7 +26,7 @@ type Stoppable = {
  * process that is too busy to handle signals. An uncaught error is logged, and ends the process too.
  */
 export function stopOnSignal(
-  { servers, service, upkeep, deliverer, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
+  { servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
 ): void {
   let stoppingSince: number | undefined;
 
@@ -36,6 +37,7 @@ export function stopOnSignal(
 
   async function stop(): Promise<void> {
     upkeep.stop();
+    backups?.stop();
     log.info("Stopping; a second SIGTERM or Ctrl-C exits at once");
     const isDone = await Promise.race([
       Promise.all([finish(servers, service, shutdownDelay), deliverer.stop()]).then(() => true),

@@ -36,7 +36,27 @@ test("without settings it serves a file in the working directory on loopback", (
     shutdownTimeout: 10_000,
     corsOrigins: [],
     webhookAllow: [],
+    backups: undefined,
   });
+});
+
+test("BACKUP_TO turns on backups, each hour, with rules for what is kept", () => {
+  assert.equal(readConfig({ BACKUP_TO: "backups" }).backups, {
+    to: "backups",
+    every: 3_600_000,
+    keep: [{ count: 24, period: "hourly" }, { count: 30, period: "daily" }, { count: 12, period: "monthly" }],
+  });
+  const { every, keep } = readConfig({ BACKUP_TO: "b", BACKUP_EVERY: "15m", BACKUP_KEEP: "2 latest" }).backups!;
+  assert.equal([every, keep], [900_000, [{ count: 2, period: "latest" }]]);
+});
+
+test("invalid settings of backups are listed together", () => {
+  const found = refusal({ BACKUP_TO: "b", DATABASE_URL: "http://db", BACKUP_EVERY: "1s", BACKUP_KEEP: "all" });
+  for (
+    const name of ["BACKUP_TO needs a database in a file", "BACKUP_EVERY must be a duration", "BACKUP_KEEP must be"]
+  ) {
+    assert.ok(found.includes(name), found);
+  }
 });
 
 test("DATABASE_URL goes before TURSO_DATABASE_URL, and so do their tokens", () => {

@@ -1,0 +1,93 @@
+// `backup now`, `backup list` and `backup check`: the backups of BACKUP_TO. And what `restore` is given.
+import { readConfig } from "../common/config.ts";
+import { formatBytes } from "../runtime/atomic-file.ts";
+import { findBackup } from "../runtime/backup-place.ts";
+import { timeOf } from "../runtime/backup-names.ts";
+import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups.ts";
+import { openPlace } from "../runtime/open-place.ts";
+import type { BackupSource } from "../runtime/restore.ts";
+import type { Terminal } from "../runtime/terminal.ts";
+import type { Command } from "./command.ts";
+import { counted, format, formatElapsed, formatTime } from "./format.ts";
+import { readUsage } from "./parameters.ts";
+import { convert } from "./placeholders.ts";
+
+/** The newest backup that was made by now. */
+const latest = "latest";
+
+export const backupCommands: Command[] = [
+  {
+    ...readUsage("backup now"),
+    summary:
+      "Copy the database to BACKUP_TO, check the copy, and remove the backups that BACKUP_KEEP does not keep; the service may keep running",
+    needs: "database",
+    async runLocally({ terminal }) {
+      const start = performance.now();
+      const made = await backUpNow(readConfig(terminal.env), terminal);
+      const durationMs = Math.round(performance.now() - start);
+      const { name, bytes, place, removed } = made;
+      const note = removed.length === 0 ? "" : `, and removed ${counted(removed.length, "backup")} that no rule keeps`;
+      return {
+        data: { ...made, durationMs },
+        text: () => format(made),
+        note: `Backed up ${formatBytes(bytes)} to ${name} in ${place} in ${formatElapsed(durationMs)}${note}`,
+      };
+    },
+  },
+  {
+    ...readUsage("backup list"),
+    summary: "List the backups in BACKUP_TO, the newest first, with the rules of BACKUP_KEEP that keep them",
+    needs: "database",
+    async runLocally({ terminal }) {
+      const backups = await listKept(requireBackups(readConfig(terminal.env)));
+      const rows = backups.map(({ name, createdAt, bytes, ageMs, keptBy }) => ({
+        ...{ name, createdAt, size: formatBytes(bytes), age: describeAge(ageMs) },
+        keptBy: keptBy.length === 0 ? "until the next" : keptBy.join(", "),
+      }));
+      return { data: backups, rows };
+    },
+  },
+  {
+    ...readUsage("backup check [BACKUP]", {}, {
+      BACKUP: `The name of a backup in BACKUP_TO, or the time by which it was made. Default: ${latest}`,
+    }),
+    summary: "Fetch a backup from BACKUP_TO and check it as restore does, without restoring it",
+    needs: "database",
+    async runLocally({ args, terminal }) {
+      const wanted = readWanted(args.findText("BACKUP") ?? latest);
+      const checked = await checkBackup(readConfig(terminal.env), wanted, terminal);
+      const { name, createdAt, ledgers } = checked;
+      return {
+        data: checked,
+        text: () => format(checked),
+        note: `${name}, from ${formatTime(createdAt)}, is whole: ${counted(ledgers, "ledger")} balanced`,
+      };
+    },
+  },
+];
+
+/** The name of a backup, or a time in Unix ms. */
+const readWanted = (text: string): string | number =>
+  text === latest ? Date.now() : timeOf(text) !== undefined ? text : convert("BACKUP", "TIME", text);
+
+/** What to restore: an existing file, `latest`, or `PLACE@TIME`. */
+export async function findSource(
+  text: string,
+  { env, exists }: Pick<Terminal, "env" | "exists">,
+): Promise<BackupSource> {
+  if (await exists(text)) return text;
+  const [, to, wanted] = text === latest
+    ? [text, requireBackups(readConfig(env)).to, latest]
+    : /^(.+)@([^@/\\]+)$/s.exec(text) ?? [];
+  if (to === undefined || wanted === undefined) return text;
+  const place = openPlace(to);
+  return { place, name: (await findBackup(place, readWanted(wanted))).name };
+}
+
+const units: [name: string, ms: number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000]];
+
+/** `3d`, `2h`, `10m` */
+function describeAge(ms: number): string {
+  const [name, unit] = units.find(([, unit]) => ms >= unit) ?? units.at(-1)!;
+  return `${Math.floor(ms / unit)}${name}`;
+}

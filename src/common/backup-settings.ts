@@ -1,0 +1,39 @@
+// Settings of scheduled backups.
+import { keepExpected, readKeepRules } from "./backup-keep.ts";
+import type { KeepRule } from "./backup-keep.ts";
+
+/** Where scheduled backups go, how often they are made, and which are kept. */
+export type BackupSettings = Readonly<{
+  /** A folder. */
+  to: string;
+  /** How long after the newest backup the next one is due, in ms. */
+  every: number;
+  keep: readonly KeepRule[];
+}>;
+
+const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const maxEvery = 31 * units.d!;
+const standardKeep = "24 hourly, 30 daily, 12 monthly";
+
+/** Reads the settings, and adds what is wrong with them to `faults`. Undefined without `BACKUP_TO`. */
+export function readBackupSettings(
+  read: (name: string) => string | undefined,
+  isFile: boolean,
+  faults: string[],
+): BackupSettings | undefined {
+  const to = read("BACKUP_TO");
+  if (to === undefined) return undefined;
+  if (!isFile) faults.push("BACKUP_TO needs a database in a file. Use the backups of the libSQL server instead");
+  if (to.includes("\0")) faults.push("BACKUP_TO must not contain NUL");
+  const every = readEvery(read("BACKUP_EVERY") ?? "1h");
+  if (every === undefined) faults.push("BACKUP_EVERY must be a duration from 1m to 31d, such as 30m or 6h");
+  const keep = readKeepRules(read("BACKUP_KEEP") ?? standardKeep);
+  if (keep === undefined) faults.push(`BACKUP_KEEP ${keepExpected}`);
+  return Object.freeze({ to, every: every ?? units.h!, keep: keep ?? [] });
+}
+
+function readEvery(text: string): number | undefined {
+  const [, count, unit = ""] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const every = Number(count) * units[unit]!;
+  return every >= units.m! && every <= maxEvery ? every : undefined;
+}

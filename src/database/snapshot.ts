@@ -1,0 +1,81 @@
+// Copies a database file and its write-ahead log in slices, while others write to them.
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
+import type { Database } from "./database.ts";
+import { holdFile } from "./held-files.ts";
+
+const slice = 1024 * 1024; // bytes
+const syncedSlices = 32; // a commit of the service never waits until more than this is on disk
+
+const logHeaderLength = 32; // bytes, with a salt that is new each time the log begins anew
+
+/**
+ * Copies the file at a path, which `database` has open, to a new file, and its log beside that. Together they are the database
+ * at the last commit in the log. Returns a time, in Unix ms: whatever was committed before it is in the copy.
+ *
+ * A read transaction lasts as long as the copying. What SQLite writes back into the file meanwhile stays in the log, so that
+ * pages which are torn in the copy of the file are whole in that of the log. Only a log that was written back completely
+ * before may begin anew, and once: then nothing is written back any more. https://sqlite.org/walformat.html
+ */
+export async function copySnapshot(
+  database: Database,
+  path: string,
+  copy: string,
+  onCopied: (bytes: number) => void,
+): Promise<number> {
+  // Closing any other descriptor would free the locks of this process's connections.
+  const file = holdFile(path);
+  await database.read({ sql: "begin" });
+  try {
+    // Only a query begins the transaction.
+    await database.read({ sql: "select count(*) from sqlite_schema" });
+    await copySlices(file.descriptor, copy, onCopied);
+    return await copyLog(`${path}-wal`, `${copy}-wal`);
+  } finally {
+    await database.read({ sql: "rollback" });
+    file.release(Promise.resolve());
+  }
+}
+
+/** Copies a log. The beginning of an old log and the end of a new one would set pages back to older states. */
+async function copyLog(path: string, copy: string): Promise<number> {
+  const log = openSync(path, "r");
+  const readHeader = () => {
+    const header = new Uint8Array(logHeaderLength);
+    return String(header.subarray(0, readSync(log, header, 0, logHeaderLength, 0)));
+  };
+  try {
+    for (;;) {
+      const at = Date.now(), header = readHeader();
+      await writeFile(copy, "", { mode: 0o600 });
+      // A log that grows faster than it is copied would have no end.
+      await copySlices(log, copy, () => {}, fstatSync(log).size);
+      if (readHeader() === header) return at;
+    }
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Adds what a descriptor reads up to a position to a file, which is made if it does not exist. */
+async function copySlices(
+  from: number,
+  to: string,
+  onCopied: (bytes: number) => void,
+  end = Infinity,
+): Promise<void> {
+  const bytes = new Uint8Array(slice);
+  const target = await open(to, "a", 0o600);
+  try {
+    for (let copied = 0, slices = 1;; slices++) {
+      const length = readSync(from, bytes, 0, Math.min(slice, end - copied), copied);
+      if (length === 0) return;
+      await target.appendFile(bytes.subarray(0, length));
+      if (slices % syncedSlices === 0) await target.datasync();
+      copied += length;
+      onCopied(copied);
+    }
+  } finally {
+    await target.close();
+  }
+}

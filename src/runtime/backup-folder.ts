@@ -1,0 +1,72 @@
+// Backups in a folder, such as one of another machine that is mounted.
+import { createReadStream } from "node:fs";
+import { readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { conflict, invalid } from "../common/errors.ts";
+import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
+import { timeOf } from "./backup-names.ts";
+import { listBackups } from "./backup-place.ts";
+import type { Place } from "./backup-place.ts";
+
+const suffix = ".part"; // of a backup that is not complete
+
+/** The folder must exist: one that is made where a disk is not mounted would hold backups that do not leave the machine. */
+export function openFolderPlace(folder: string): Place {
+  const pathOf = (name: string) => join(folder, name);
+
+  async function readNames(): Promise<string[]> {
+    try {
+      return await readdir(folder);
+    } catch (error) {
+      const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+      throw invalid(
+        isMissing
+          ? `The folder ${folder} (BACKUP_TO) does not exist. Create it first`
+          : `The folder ${folder} (BACKUP_TO) cannot be read: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  return {
+    name: folder,
+    async list() {
+      const names = (await readNames()).filter((name) => timeOf(name) !== undefined);
+      return listBackups(
+        await Promise.all(names.map(async (name) => {
+          const { size: bytes } = await onFile(pathOf(name), "read", () => stat(pathOf(name)));
+          return { name, bytes };
+        })),
+      );
+    },
+    async tidy() {
+      const parts = (await readNames())
+        .filter((name) => name.endsWith(suffix) && timeOf(name.slice(0, -suffix.length)) !== undefined);
+      for (const part of parts) await onFile(pathOf(part), "written", () => rm(pathOf(part), { force: true }));
+    },
+    async put(name, content) {
+      const path = pathOf(name);
+      if (await exists(path)) throw conflict(`${path} already exists`);
+      const { part, handle } = await createPart(path);
+      try {
+        let bytes = 0;
+        try {
+          for await (const chunk of content) {
+            await onFile(path, "written", () => handle.appendFile(chunk));
+            bytes += chunk.length;
+          }
+          await onFile(path, "written", () => handle.sync());
+        } finally {
+          await handle.close();
+        }
+        // Folders of other systems may have no links, as backups of commands need. No two backups have the same time.
+        await onFile(path, "written", () => rename(part, path));
+        await syncFolderOf(path);
+        return bytes;
+      } finally {
+        await rm(part, { force: true });
+      }
+    },
+    get: (name) => createReadStream(pathOf(name)),
+    remove: (name) => onFile(pathOf(name), "written", () => rm(pathOf(name), { force: true })),
+  };
+}

@@ -1,0 +1,44 @@
+// Where backups are kept.
+import { invalid } from "../common/errors.ts";
+import type { Content } from "./backup-content.ts";
+import { timeOf } from "./backup-names.ts";
+
+/** A complete backup. `createdAt` is the time of the state that it has. */
+export type Backup = { name: string; createdAt: number; bytes: number };
+
+/** A folder or a bucket. Whatever is in it besides backups is left alone. */
+export type Place = {
+  /** What messages call it. It holds no secret. */
+  name: string;
+  /** The complete backups, the newest first. */
+  list(): Promise<Backup[]>;
+  /** Removes what is left of backups that were never completed. */
+  tidy(): Promise<void>;
+  /** Stores a backup. It appears complete, or not at all. Returns its size in bytes. */
+  put(name: string, content: Content): Promise<number>;
+  get(name: string): Content;
+  remove(name: string): Promise<void>;
+};
+
+/** The backups among files, the newest first. */
+export const listBackups = (files: { name: string; bytes: number }[]): Backup[] =>
+  files.flatMap(({ name, bytes }) => {
+    const createdAt = timeOf(name);
+    return createdAt === undefined ? [] : [{ name, createdAt, bytes }];
+  }).sort((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
+
+/** The backup of that name, or the newest one that was made by a time. Throws if there is none. */
+export async function findBackup(place: Place, wanted: string | number): Promise<Backup> {
+  const backups = await place.list();
+  const found = backups.find(({ name, createdAt }) =>
+    typeof wanted === "string" ? name === wanted : createdAt <= wanted
+  );
+  if (found !== undefined) return found;
+  const oldest = backups.at(-1)?.name;
+  const hint = oldest === undefined ? "It has none" : `The oldest is ${oldest}`;
+  throw invalid(
+    typeof wanted === "string"
+      ? `${place.name} has no backup ${wanted}. See backup list`
+      : `${place.name} has no backup from before ${new Date(wanted).toISOString()}. ${hint}`,
+  );
+}

@@ -1,0 +1,142 @@
+// Makes backups beside a service. Each is made by a process of its own with a low priority, because copying, checking and
+// compressing would hold up requests.
+import { spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
+import process from "node:process";
+import type { BackupSettings } from "../common/backup-settings.ts";
+import type { Clock } from "../common/domain.ts";
+import { invalid, Refusal } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+import type { Log } from "../common/log.ts";
+import type { Metrics } from "../common/metrics.ts";
+import type { Backup, Place } from "./backup-place.ts";
+import { ownCommand } from "./own-service.ts";
+
+const firstDelay = 10_000; // ms, because the start itself is busy
+const retryDelay = 300_000; // ms after a failure
+const maxDelay = 3_600_000; // ms until it is looked again whether a backup is due
+const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
+
+/** What is known of the backups: the newest one, and the failure since then, if any. */
+export type BackupState = {
+  place: string;
+  every: number;
+  newest: Backup | undefined;
+  failure: { at: number; cause: string } | undefined;
+};
+
+/** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
+export type MakeBackup = (ended: AbortSignal) => Promise<Backup & { removed: string[]; durationMs: number }>;
+
+type Parts = {
+  place: Place;
+  settings: Pick<BackupSettings, "every">;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  make?: MakeBackup;
+  delay?: number;
+};
+
+/** Starts the schedule. `stop` ends a backup that is being made. */
+export function startBackups(
+  { place, settings: { every }, clock, log, metrics, make = makeBackup, delay = firstDelay }: Parts,
+): { stop(): void; state(): BackupState } {
+  const ending = new AbortController(), ended = ending.signal;
+  const state: BackupState = { place: place.name, every, newest: undefined, failure: undefined };
+  let failures = 0;
+  metrics.gauge(
+    "promptledger_backup_last_success_timestamp_seconds",
+    "The time of the state in the newest backup, in Unix seconds; 0 if none is known",
+    () => (state.newest?.createdAt ?? 0) / 1000,
+  );
+  metrics.gauge(
+    "promptledger_backup_last_bytes",
+    "The size of the newest backup; 0 if none is known",
+    () => state.newest?.bytes ?? 0,
+  );
+  metrics.gauge("promptledger_backup_failures_total", "Backups that failed", () => failures, "counter");
+  let timer = schedule(delay);
+
+  function schedule(ms: number) {
+    const timer = setTimeout(() => void runOnce(), ms);
+    timer.unref();
+    return timer;
+  }
+
+  /** Makes a backup if one is due. The place says when the newest one was made, so that a restart makes none too early. */
+  async function runOnce(): Promise<void> {
+    let next = retryDelay;
+    try {
+      state.newest = (await place.list()).find(({ createdAt }) => createdAt <= clock() + clockSkew);
+      // One that takes longer than it is valid is followed by a rest as long.
+      const rest = dueIn() > 0 || ended.aborted ? 0 : await makeOne();
+      if (state.failure !== undefined) log.info("Backups succeed again");
+      state.failure = undefined;
+      next = Math.max(dueIn(), rest);
+    } catch (error) {
+      noteFailure(error);
+    }
+    if (!ended.aborted) timer = schedule(Math.min(Math.max(1_000, next), maxDelay));
+  }
+
+  const dueIn = (): number => state.newest === undefined ? 0 : state.newest.createdAt + every - clock();
+
+  /** Returns how long it took, in ms. */
+  async function makeOne(): Promise<number> {
+    const { name, createdAt, bytes, removed, durationMs } = await make(ended);
+    state.newest = { name, createdAt, bytes };
+    log.info("Made a backup", { name, bytes, durationMs, removed: removed.length });
+    return durationMs;
+  }
+
+  function noteFailure(error: unknown): void {
+    if (ended.aborted) return;
+    failures++;
+    const cause = error instanceof Refusal ? error.message : describeError(error);
+    state.failure = { at: clock(), cause };
+    log.error("Backup failed; it is tried again", { cause, retryInMs: retryDelay });
+  }
+
+  return {
+    state: () => state,
+    stop() {
+      ending.abort();
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Runs `backup now` of this very program, with the settings of this process. */
+const makeBackup: MakeBackup = (ended) =>
+  new Promise((resolve, reject) => {
+    const [command, ...args] = ownCommand();
+    // The database is that of this process, whatever server its user works on.
+    const { PROMPTLEDGER_SERVER: _, ...env } = process.env;
+    const child = spawn(command, [...args, "backup", "now", "--json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    // What is left of a backup that was killed is removed by the next one.
+    const kill = () => void child.kill("SIGKILL");
+    ended.addEventListener("abort", kill);
+    let out = "", said = "";
+    child.stdout.on("data", (data) => out += String(data));
+    child.stderr.on("data", (data) => said = (said + String(data)).slice(-10_000));
+    child.once("spawn", () => lowerPriority(child.pid));
+    child.once("error", reject);
+    child.once("close", (code, signal) => {
+      ended.removeEventListener("abort", kill);
+      if (code === 0) return resolve(JSON.parse(out));
+      const [, cause] = /^promptledger: (.*)/ms.exec(said) ?? [];
+      reject(
+        invalid(cause?.trim() ?? `the process that made it ended with ${signal ?? `code ${code}`}. ${said}`.trim()),
+      );
+    });
+  });
+
+/** Not every system lets a process do that. */
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // The backup competes with requests for the processor.
+  }
+}

@@ -1,0 +1,167 @@
+// Backups of BACKUP_TO: makes one, lists and checks them, and removes those that no rule keeps.
+import { realpath, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { findKept } from "../common/backup-keep.ts";
+import type { KeepRule, KeptBy } from "../common/backup-keep.ts";
+import type { BackupSettings } from "../common/backup-settings.ts";
+import { describeDatabase } from "../common/config.ts";
+import type { Config, DatabaseLocation } from "../common/config.ts";
+import { conflict, invalid, unusable } from "../common/errors.ts";
+import { isServed } from "../database/database.ts";
+import { lock } from "../database/file-claim.ts";
+import { clearStamp } from "../database/file-identity.ts";
+import { openFile } from "../database/file.ts";
+import { isMigrated } from "../database/migrate.ts";
+import { copySnapshot } from "../database/snapshot.ts";
+import { percent } from "../management/operation.ts";
+import { createDatabasePart, exists, formatBytes, removeDatabasePart } from "./atomic-file.ts";
+import { pack, unpack } from "./backup-content.ts";
+import { databaseFileOf } from "./backup.ts";
+import { nameOf, timeOf } from "./backup-names.ts";
+import { findBackup } from "./backup-place.ts";
+import type { Backup, Place } from "./backup-place.ts";
+import { checkCopy } from "./checked-copy.ts";
+import type { Checked } from "./checked-copy.ts";
+import { describeDatabaseError } from "./file-fault.ts";
+import { openPlace } from "./open-place.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A backup that was made, and those that were removed after it. */
+type Made = Backup & { place: string; removed: string[] };
+
+/** The settings of backups. Throws without `BACKUP_TO`. */
+export function requireBackups({ backups }: Pick<Config, "backups">): BackupSettings {
+  if (backups === undefined) {
+    throw invalid("Set BACKUP_TO to the place of the backups: a folder, or s3://bucket/prefix");
+  }
+  return backups;
+}
+
+/** Makes a backup of the database, and then removes those that no rule keeps. */
+export async function backUpNow({ database, backups }: Pick<Config, "database" | "backups">, terminal: Terminal) {
+  const { to, keep } = requireBackups({ backups });
+  if (!await exists(databaseFileOf(database))) {
+    throw invalid(`The database ${describeDatabase(database.url)} (DATABASE_URL) does not exist`);
+  }
+  const place = openPlace(to);
+  return await withPart(database, terminal, async (part): Promise<Made> => {
+    await place.tidy();
+    const taken = (await place.list()).map(({ createdAt }) => createdAt);
+    // Two backups of the same second would have the same name.
+    while (taken.includes(timeOf(nameOf(Date.now()))!)) await new Promise((resolve) => setTimeout(resolve, 100));
+    const createdAt = await copyChecked(database, part, terminal);
+    const name = nameOf(createdAt);
+    terminal.report("Storing the backup");
+    let bytes = 0;
+    await pack(part, async (content) => void (bytes = await place.put(name, content)));
+    const made = { name, createdAt: timeOf(name)!, bytes };
+    return { ...made, place: place.name, removed: await thin(place, keep, made.createdAt) };
+  });
+}
+
+/** Copies the database, and checks the copy. Returns the time of the copied state. */
+async function copyChecked(location: DatabaseLocation, part: string, terminal: Terminal): Promise<number> {
+  const path = databaseFileOf(location);
+  const refuse = (cause: string) =>
+    unusable(`The database ${describeDatabase(location.url)} cannot be backed up: ${cause}`);
+  const database = openFile(location.url, "manage");
+  let createdAt: number;
+  try {
+    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
+    const { size } = await stat(path);
+    terminal.say(`Copying ${formatBytes(size)} …\n`);
+    createdAt = await copySnapshot(
+      database,
+      await realpath(path),
+      part,
+      (copied) => terminal.report(`Copied ${percent(copied / size)}`),
+    );
+  } catch (error) {
+    throw refuse(await describeDatabaseError(error, path));
+  } finally {
+    database.close();
+  }
+  await checkCopy(part, terminal, refuse);
+  clearStamp(part);
+  return createdAt;
+}
+
+/** Removes the backups that no rule keeps, of those up to a time, and returns their names. */
+async function thin(place: Place, keep: readonly KeepRule[], newest: number): Promise<string[]> {
+  const backups = await place.list();
+  const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, newest);
+  const superfluous = backups.filter(({ createdAt }) => kept.get(createdAt)!.length === 0).reverse();
+  for (const { name } of superfluous) await place.remove(name);
+  return superfluous.map(({ name }) => name);
+}
+
+/** A backup with its age in ms, and the rules that keep it. None do if the next backup removes it. */
+export type ListedBackup = Backup & { ageMs: number; keptBy: KeptBy[] };
+
+export async function listKept({ to, keep }: BackupSettings): Promise<ListedBackup[]> {
+  const backups = await openPlace(to).list(), now = Date.now();
+  const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, now);
+  return backups.map((backup) => ({
+    ...backup,
+    ageMs: Math.max(0, now - backup.createdAt),
+    keptBy: kept.get(backup.createdAt)!,
+  }));
+}
+
+/** Fetches a backup and checks it as `restore` does. `wanted` is its name, or a time by which it was made. */
+export async function checkBackup(
+  { database, backups }: Pick<Config, "database" | "backups">,
+  wanted: string | number,
+  terminal: Terminal,
+): Promise<Backup & Checked> {
+  const place = openPlace(requireBackups({ backups }).to);
+  const backup = await findBackup(place, wanted);
+  const refuse = (cause: string) => unusable(`${backup.name} in ${place.name} cannot be restored: ${cause}`);
+  return await withPart(database, terminal, async (part) => {
+    await unpack(place.get(backup.name), part, terminal, refuse);
+    return { ...backup, ...await checkCopy(part, terminal, refuse) };
+  });
+}
+
+const patience = 3_600_000; // ms that another backup may take
+const pause = 500; // ms between two attempts
+
+/** Runs work on an empty file beside the database, which it removes afterwards. One process at a time has it. */
+async function withPart<T>(
+  location: DatabaseLocation,
+  { say }: Terminal,
+  work: (part: string) => Promise<T>,
+): Promise<T> {
+  const path = resolve(databaseFileOf(location));
+  const file = await realpath(path).catch(() => path);
+  const unlock = await lockBackups(file, say);
+  try {
+    // What a killed process has left. Nobody else has it, because of the lock.
+    await removeDatabasePart(`${file}-backup.part`);
+    const { part, handle } = await createDatabasePart(`${file}-backup`);
+    try {
+      await handle.close();
+      return await work(part);
+    } finally {
+      await removeDatabasePart(part);
+    }
+  } finally {
+    unlock();
+  }
+}
+
+/** Waits while another process makes or checks a backup. */
+async function lockBackups(file: string, say: Terminal["say"]): Promise<() => void> {
+  const deadline = performance.now() + patience;
+  const owner = await stat(file).catch(() => ({ mode: 0o600, uid: 0, gid: 0 }));
+  for (let isFirst = true;; isFirst = false) {
+    try {
+      return lock(file, `${file}-backup-lock`, owner);
+    } catch (error) {
+      if (!isServed(error)) throw error;
+      if (performance.now() > deadline) throw conflict("Another process has been making a backup for an hour");
+    }
+    if (isFirst) say("Waiting for another backup to end …\n");
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}

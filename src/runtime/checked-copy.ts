@@ -1,0 +1,127 @@
+// Copies of a database that are checked before they count: their pages, their texts and their ledger.
+import { open, stat } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
+import { verifyLedger } from "../ledger/verify.ts";
+import { describeFeedbackCheck, verifyFeedback } from "../ledger/verify-feedback.ts";
+import type { DamagedText } from "../schema/ledger.ts";
+import { percent } from "../management/operation.ts";
+import { conflict, Refusal } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+import type { Database } from "../database/database.ts";
+import { isMigrated, listMissing, migrate } from "../database/migrate.ts";
+import { openFile } from "../database/file.ts";
+import { copyTo, findDamage, rebuildIndexes, removeLog } from "../database/maintenance.ts";
+import { migrations } from "../database/migrations.ts";
+import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } from "./atomic-file.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `missing` names the migrations that the copy lacks, and `damaged` the rows with text that is not valid UTF-8. */
+export type Checked = { missing: string[]; ledgers: number; damaged: DamagedText[] };
+
+/** How SQLite databases begin. */
+export const databaseMagic = "SQLite format 3\0";
+
+const copyChunk = 1024 * 1024; // bytes
+
+/** Copies a database that nobody writes to, and its write-ahead log if there is one, to an empty file. */
+export async function copyDatabase(from: string, part: string, terminal: Terminal): Promise<void> {
+  const { size } = await stat(from);
+  terminal.say(`Copying ${formatBytes(size)} …\n`);
+  await copyFile(from, part, (copied) => terminal.report(`Copied ${percent(copied / size)}`));
+  if (await exists(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`, () => {});
+}
+
+/** Copies a file to another one, which is empty or does not exist. */
+async function copyFile(from: string, to: string, report: (copied: number) => void): Promise<void> {
+  const chunk = new Uint8Array(copyChunk);
+  const target = await onFile(to, "written", () => open(to, "a", 0o600));
+  try {
+    const source = await onFile(from, "read", () => open(from));
+    try {
+      for (let copied = 0;;) {
+        const { bytesRead } = await onFile(from, "read", () => source.read(chunk, 0, copyChunk, copied));
+        if (bytesRead === 0) break;
+        await onFile(to, "written", () => target.appendFile(chunk.subarray(0, bytesRead)));
+        copied += bytesRead;
+        report(copied);
+      }
+    } finally {
+      await source.close();
+    }
+  } finally {
+    await target.close();
+  }
+}
+
+/**
+ * Throws what `refuse` makes of a cause if the pages of the part are damaged or its ledger does not balance. Names the texts
+ * that are damaged. The part has no log afterwards.
+ */
+export async function checkCopy(
+  part: string,
+  terminal: Terminal,
+  refuse: (cause: string) => Refusal,
+): Promise<Checked> {
+  const database = openFile(pathToFileURL(part).href, "manage");
+  try {
+    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
+    const missing = (await listMissing(database, migrations)).map(({ name }) => name);
+    terminal.report("Checking the file");
+    let damage = await findDamage(database);
+    if (damage !== undefined) {
+      // A text that is damaged may differ from what an index has of it.
+      await rebuildIndexes(database);
+      damage = await findDamage(database);
+    }
+    if (damage !== undefined) throw conflict(`it is damaged: ${damage}`);
+    const verified = missing.length === 0
+      ? await verify(database, terminal)
+      : await verifyCopy(database, part, terminal);
+    await removeLog(database);
+    return { missing, ...verified };
+  } catch (error) {
+    throw refuse(error instanceof Refusal ? error.message : describeError(error));
+  } finally {
+    database.close();
+  }
+}
+
+type Verified = Pick<Checked, "ledgers" | "damaged">;
+
+async function verify(database: Database, { report, say }: Terminal): Promise<Verified> {
+  const damaged = await findDamagedTexts(database, (share) => report(`Read ${percent(share)} of the texts`)) ?? [];
+  if (damaged.length > 0) say(`${describeDamaged(damaged)}\n`);
+  const feedback = await verifyFeedback(
+    database,
+    undefined,
+    (share) => report(`Verified ${percent(share)} of the feedback`),
+  );
+  if (feedback.faults > 0) say(`Feedback: ${describeFeedbackCheck(feedback)}\n`);
+  const ledgers = await verifyLedger(database, undefined, (share) => report(`Verified ${percent(share)}`));
+  const unbalanced = ledgers.filter(({ balanced }) => !balanced);
+  const [first] = unbalanced;
+  if (first !== undefined) {
+    const name = `${first.workspaceId} ${first.month}`;
+    throw conflict(`${unbalanced.length} of ${ledgers.length} ledgers do not balance, the first is ${name}`);
+  }
+  return { ledgers: ledgers.length, damaged };
+}
+
+/** Verifies a migrated copy of a database with an older schema, which it keeps: the version that made it may serve it again. */
+async function verifyCopy(database: Database, part: string, terminal: Terminal): Promise<Verified> {
+  const { part: path, handle } = await createDatabasePart(part);
+  await handle.close();
+  try {
+    await copyTo(database, path);
+    const copy = openFile(pathToFileURL(path).href, "manage");
+    try {
+      await migrate(copy, migrations, Date.now());
+      return await verify(copy, terminal);
+    } finally {
+      copy.close();
+    }
+  } finally {
+    await removeDatabasePart(path);
+  }
+}

@@ -1,0 +1,84 @@
+// When a service makes backups, and what it says of them.
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { createMetrics } from "../../src/common/metrics.ts";
+import type { Log } from "../../src/common/log.ts";
+import { invalid } from "../../src/common/errors.ts";
+import { nameOf } from "../../src/runtime/backup-names.ts";
+import type { Backup, Place } from "../../src/runtime/backup-place.ts";
+import { startBackups } from "../../src/runtime/backup-schedule.ts";
+import { until } from "../conformance/processes.ts";
+
+const test = suite("scheduled backups");
+
+const hour = 3_600_000, start = Date.parse("2026-11-23T10:00:00Z");
+
+/** A schedule on a place in memory. Backups appear in it with the time of the clock. */
+function stage(ages: number[], fault?: () => Error | undefined) {
+  const backupOf = (createdAt: number): Backup => ({ name: nameOf(createdAt), createdAt, bytes: 7 });
+  const backups = ages.map((age) => backupOf(start - age));
+  const lines: string[] = [];
+  const write = (message: string, fields = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: write, info: write, warn: write, error: write };
+  const unused = () => {
+    throw new Error("The schedule itself does not do that");
+  };
+  const place: Place = {
+    name: "a place",
+    list: () => Promise.resolve([...backups].sort((a, b) => b.createdAt - a.createdAt)),
+    ...{ tidy: unused, put: unused, get: unused, remove: unused },
+  };
+  const metrics = createMetrics();
+  let isMaking: AbortSignal | undefined;
+  const schedule = startBackups({
+    ...{ place, log, metrics, settings: { every: hour }, clock: () => start, delay: 0 },
+    make(ended) {
+      isMaking = ended;
+      const found = fault?.();
+      if (found !== undefined) return Promise.reject(found);
+      backups.push(backupOf(start));
+      return Promise.resolve({ ...backups.at(-1)!, removed: [], durationMs: 5 });
+    },
+  });
+  return { schedule, backups, lines, metrics, isMaking: () => isMaking };
+}
+
+test("a backup is made if the newest is as old as the interval, or if there is none", async () => {
+  for (const ages of [[], [hour], [3 * hour, 2 * hour], [-2 * hour]]) {
+    const { schedule, backups, lines } = stage(ages);
+    await until(() => lines.length > 0);
+    schedule.stop();
+    assert.is(backups.length, ages.length + 1);
+    assert.is(schedule.state().newest?.createdAt, start);
+    assert.match(lines[0]!, /^Made a backup .*"bytes":7,"durationMs":5,"removed":0/);
+  }
+});
+
+test("none is made while the newest is younger, so that restarts make no more", async () => {
+  const { schedule, backups, metrics } = stage([3 * hour, hour - 1]);
+  await until(() => schedule.state().newest !== undefined);
+  schedule.stop();
+  assert.is(backups.length, 2);
+  assert.match(metrics.text(), `promptledger_backup_last_success_timestamp_seconds ${(start - hour + 1) / 1000}`);
+  assert.match(metrics.text(), "promptledger_backup_last_bytes 7");
+});
+
+test("a failure is logged, counted and kept until a backup succeeds", async () => {
+  const { schedule, lines, metrics } = stage([2 * hour], () => invalid("the bucket is full"));
+  await until(() => lines.length > 0);
+  schedule.stop();
+  assert.match(lines[0]!, /^Backup failed; it is tried again {"cause":"the bucket is full","retryInMs":300000}/);
+  assert.equal(schedule.state().failure, { at: start, cause: "the bucket is full" });
+  assert.match(metrics.text(), "promptledger_backup_failures_total 1");
+  assert.is(schedule.state().newest?.createdAt, start - 2 * hour);
+});
+
+test("stopping ends the backup that is being made", async () => {
+  const { schedule, isMaking, lines } = stage([], () => new Error("killed"));
+  await until(() => isMaking() !== undefined);
+  schedule.stop();
+  assert.ok(isMaking()?.aborted);
+  assert.ok(lines.every((line) => !line.includes("Made")));
+});
+
+test.run();
