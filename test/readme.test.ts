@@ -144,6 +144,7 @@ const programs: Record<string, (words: string[]) => void> = {
   systemctl: (words) => assert.ok(files.includes(`src/deploy/${words.at(-1)}.service`)),
   cp: ([from]) => assert.ok(files.includes(from!.replace(/^.*\/promptledger\/(?=src\/)/, "")), from),
   mkdir: () => {},
+  openssl: () => {},
   export: (settings) => void readConfig(Object.fromEntries(settings.map((setting) => setting.split("=")))),
 };
 

@@ -1,6 +1,7 @@
 // `backup now`, `backup list` and `backup check`: the backups of BACKUP_TO. And what `restore` is given.
 import { readConfig } from "../common/config.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
+import { findBackupKey } from "../runtime/backup-encryption.ts";
 import { findBackup } from "../runtime/backup-place.ts";
 import { timeOf } from "../runtime/backup-names.ts";
 import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups.ts";
@@ -75,13 +76,15 @@ export async function findSource(
   text: string,
   { env, exists }: Pick<Terminal, "env" | "exists">,
 ): Promise<BackupSource> {
-  if (await exists(text)) return text;
+  const { backups, backupKeyFile } = readConfig(env);
+  const key = await findBackupKey(backupKeyFile);
+  if (await exists(text)) return { from: text, key };
   const [, to, wanted] = text === latest
-    ? [text, requireBackups(readConfig(env)).to, latest]
+    ? [text, requireBackups({ backups }).to, latest]
     : /^(.+)@([^@/\\]+)$/s.exec(text) ?? [];
-  if (to === undefined || wanted === undefined) return text;
+  if (to === undefined || wanted === undefined) return { from: text, key };
   const place = openPlace(to);
-  return { place, name: (await findBackup(place, readWanted(wanted))).name };
+  return { from: { place, name: (await findBackup(place, readWanted(wanted))).name }, key };
 }
 
 const units: [name: string, ms: number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000]];

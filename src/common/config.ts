@@ -53,6 +53,8 @@ export type Config = Readonly<{
   webhookAllow: readonly string[];
   /** Scheduled backups; undefined if none are made. */
   backups: BackupSettings | undefined;
+  /** The path of the file with the key of encrypted backups. */
+  backupKeyFile: string | undefined;
 }>;
 
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -143,6 +145,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     corsOrigins: Object.freeze(corsOrigins),
     webhookAllow: Object.freeze(webhookAllow),
     backups: readBackupSettings(read, isFileUrl(url), faults),
+    backupKeyFile: read("BACKUP_KEY_FILE"),
   });
   if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
   if (config.mcp && adminToken === undefined && !config.management) {

@@ -1,10 +1,11 @@
-// Names of backups: `promptledger-20261123T100000Z.db.gz`, with the time of the state that it has, in UTC.
+// Names of backups: `promptledger-20261123T100000Z.db.gz`, with the time of the state that it has, in UTC, and `.enc` if it is
+// encrypted.
 
-const pattern = /^promptledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db\.gz$/;
+const pattern = /^promptledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db\.gz(\.enc)?$/;
 
 /** The name of a backup of a state, whose time is in Unix ms. */
-export const nameOf = (at: number): string =>
-  `promptledger-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, "")}.db.gz`;
+export const nameOf = (at: number, isEncrypted: boolean): string =>
+  `promptledger-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, "")}.db.gz${isEncrypted ? ".enc" : ""}`;
 
 /** The time of the state in a backup, in Unix ms. Undefined if no backup has such a name. */
 export function timeOf(name: string): number | undefined {
@@ -12,5 +13,7 @@ export function timeOf(name: string): number | undefined {
   const [year, month, day, hour, minute, second] = parts;
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   // Date.parse accepts 2027-02-30 as a day in March.
-  return !Number.isNaN(at) && nameOf(at).slice(0, 29) === name.slice(0, 29) ? at : undefined;
+  return !Number.isNaN(at) && nameOf(at, isEncryptedName(name)) === name ? at : undefined;
 }
+
+export const isEncryptedName = (name: string): boolean => name.endsWith(".enc");

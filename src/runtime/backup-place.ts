@@ -1,7 +1,8 @@
 // Where backups are kept.
 import { invalid } from "../common/errors.ts";
-import type { Content } from "./backup-content.ts";
-import { timeOf } from "./backup-names.ts";
+import type { Packed } from "./backup-content.ts";
+import type { BackupKey, Content } from "./backup-encryption.ts";
+import { isEncryptedName, timeOf } from "./backup-names.ts";
 
 /** A complete backup. `createdAt` is the time of the state that it has. */
 export type Backup = { name: string; createdAt: number; bytes: number };
@@ -42,3 +43,10 @@ export async function findBackup(place: Place, wanted: string | number): Promise
       : `${place.name} has no backup from before ${new Date(wanted).toISOString()}. ${hint}`,
   );
 }
+
+/** The content of a backup in a place. */
+export const packedIn = (place: Place, name: string, key: BackupKey | undefined): Packed => ({
+  content: place.get(name),
+  isEncrypted: isEncryptedName(name),
+  key,
+});

@@ -16,9 +16,10 @@ import { copySnapshot } from "../database/snapshot.ts";
 import { percent } from "../management/operation.ts";
 import { createDatabasePart, exists, formatBytes, removeDatabasePart } from "./atomic-file.ts";
 import { pack, unpack } from "./backup-content.ts";
+import { findBackupKey } from "./backup-encryption.ts";
 import { databaseFileOf } from "./backup.ts";
 import { nameOf, timeOf } from "./backup-names.ts";
-import { findBackup } from "./backup-place.ts";
+import { findBackup, packedIn } from "./backup-place.ts";
 import type { Backup, Place } from "./backup-place.ts";
 import { checkCopy } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
@@ -37,9 +38,12 @@ export function requireBackups({ backups }: Pick<Config, "backups">): BackupSett
   return backups;
 }
 
+type Settings = Pick<Config, "database" | "backups" | "backupKeyFile">;
+
 /** Makes a backup of the database, and then removes those that no rule keeps. */
-export async function backUpNow({ database, backups }: Pick<Config, "database" | "backups">, terminal: Terminal) {
+export async function backUpNow({ database, backups, backupKeyFile }: Settings, terminal: Terminal) {
   const { to, keep } = requireBackups({ backups });
+  const key = await findBackupKey(backupKeyFile);
   if (!await exists(databaseFileOf(database))) {
     throw invalid(`The database ${describeDatabase(database.url)} (DATABASE_URL) does not exist`);
   }
@@ -48,12 +52,12 @@ export async function backUpNow({ database, backups }: Pick<Config, "database" |
     await place.tidy();
     const taken = (await place.list()).map(({ createdAt }) => createdAt);
     // Two backups of the same second would have the same name.
-    while (taken.includes(timeOf(nameOf(Date.now()))!)) await new Promise((resolve) => setTimeout(resolve, 100));
+    while (taken.includes(timeOf(nameOf(Date.now(), false))!)) await new Promise((resolve) => setTimeout(resolve, 100));
     const createdAt = await copyChecked(database, part, terminal);
-    const name = nameOf(createdAt);
+    const name = nameOf(createdAt, key !== undefined);
     terminal.report("Storing the backup");
     let bytes = 0;
-    await pack(part, async (content) => void (bytes = await place.put(name, content)));
+    await pack(part, key, async (content) => void (bytes = await place.put(name, content)));
     const made = { name, createdAt: timeOf(name)!, bytes };
     return { ...made, place: place.name, removed: await thin(place, keep, made.createdAt) };
   });
@@ -110,15 +114,15 @@ export async function listKept({ to, keep }: BackupSettings): Promise<ListedBack
 
 /** Fetches a backup and checks it as `restore` does. `wanted` is its name, or a time by which it was made. */
 export async function checkBackup(
-  { database, backups }: Pick<Config, "database" | "backups">,
+  { database, backups, backupKeyFile }: Settings,
   wanted: string | number,
   terminal: Terminal,
 ): Promise<Backup & Checked> {
-  const place = openPlace(requireBackups({ backups }).to);
+  const place = openPlace(requireBackups({ backups }).to), key = await findBackupKey(backupKeyFile);
   const backup = await findBackup(place, wanted);
   const refuse = (cause: string) => unusable(`${backup.name} in ${place.name} cannot be restored: ${cause}`);
   return await withPart(database, terminal, async (part) => {
-    await unpack(place.get(backup.name), part, terminal, refuse);
+    await unpack(packedIn(place, backup.name, key), part, terminal, refuse);
     return { ...backup, ...await checkCopy(part, terminal, refuse) };
   });
 }

@@ -15,6 +15,7 @@ import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
+import { findBackupKey } from "./backup-encryption.ts";
 import { startBackups } from "./backup-schedule.ts";
 import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
@@ -54,6 +55,8 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await loadCommit();
+  // Backups that nobody could open would be found out too late.
+  await findBackupKey(config.backupKeyFile);
   await claimDatabase(config, log);
   const schema = config.migrates ? "migrate" : "check";
   const { database } = await openConfigured(config.database, "serve", { schema, notify: log.info });

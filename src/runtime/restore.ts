@@ -13,6 +13,9 @@ import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { createDatabasePart, exists, onFile, removeDatabasePart, syncFile, syncFolderOf } from "./atomic-file.ts";
 import { isPacked, unpack } from "./backup-content.ts";
+import { isEncrypted } from "./backup-encryption.ts";
+import type { BackupKey } from "./backup-encryption.ts";
+import { packedIn } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 import { checkCopy, copyDatabase, databaseMagic } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
@@ -21,18 +24,22 @@ import type { Terminal } from "./terminal.ts";
 /** `replaced` is the new name of the old database. `applied` is from a time when restoring migrated. */
 type Restored = Checked & { applied: []; file: string; restored: string; replaced: string | null };
 
-/** What is restored: a file, or a backup of a place. */
-export type BackupSource = string | { place: Place; name: string };
+/** What is restored: a file, or a backup of a place, and the key if that is encrypted. */
+export type BackupSource = { from: string | { place: Place; name: string }; key: BackupKey | undefined };
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */
-export async function restore(location: DatabaseLocation, source: BackupSource, terminal: Terminal): Promise<Restored> {
+export async function restore(
+  location: DatabaseLocation,
+  { from, key }: BackupSource,
+  terminal: Terminal,
+): Promise<Restored> {
   const path = resolve(databaseFileOf(location));
   const file = await realpath(path).catch(() => path);
-  const backup = typeof source === "string" ? source : `${source.name} in ${source.place.name}`;
+  const backup = typeof from === "string" ? from : `${from.name} in ${from.place.name}`;
   const refuse = (cause: string) => unusable(`${backup} cannot be restored: ${cause}`);
-  const copyTo = typeof source === "string"
-    ? await copierOf(source, file, terminal, refuse)
-    : (part: string) => unpack(source.place.get(source.name), part, terminal, refuse);
+  const copyTo = typeof from === "string"
+    ? await copierOf(from, file, key, terminal, refuse)
+    : (part: string) => unpack(packedIn(from.place, from.name, key), part, terminal, refuse);
   // No service starts on the database from here on.
   const claim = await exists(file) ? await orIrreplaceable(location, () => claimFile(file)) : undefined;
   try {
@@ -54,12 +61,21 @@ export async function restore(location: DatabaseLocation, source: BackupSource, 
 }
 
 /** What copies the database in a file to a part of the database. Throws if the file cannot be one. */
-async function copierOf(backup: string, file: string, terminal: Terminal, refuse: (cause: string) => Refusal) {
+async function copierOf(
+  backup: string,
+  file: string,
+  key: BackupKey | undefined,
+  terminal: Terminal,
+  refuse: (cause: string) => Refusal,
+) {
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
   if (!(await stat(from)).isFile()) throw invalid(`${backup} is not a regular file`);
   const head = await readHead(from);
-  if (isPacked(head)) return (part: string) => unpack(createReadStream(from), part, terminal, refuse);
+  if (isPacked(head)) {
+    return (part: string) =>
+      unpack({ content: createReadStream(from), isEncrypted: isEncrypted(head), key }, part, terminal, refuse);
+  }
   if (new TextDecoder().decode(head) !== databaseMagic) throw refuse("it is not a promptledger database");
   return (part: string) => copyDatabase(from, part, terminal);
 }

@@ -127,6 +127,33 @@ for (const [name, spoil, error] of spoilt) {
   });
 }
 
+test("with a key, backups are encrypted, and only that key opens them", async () => {
+  for (const name of ["one", "two"]) {
+    await writeFile(`${folder}/${name}.key`, `${name === "one" ? "01" : "02"}`.repeat(32));
+  }
+  const keyed = (name: string) => ({ ...settings, BACKUP_KEY_FILE: `${folder}/${name}.key` });
+  const { name } = await backUp(keyed("one"));
+  assert.match(name, /Z\.db\.gz\.enc$/);
+  assert.is((await runIn(["backup", "check", name], keyed("one"))).code, 0);
+  for (const source of [`${place}/${name}`, "latest"]) {
+    const { url } = fresh();
+    assert.is((await runIn(["restore", source], { ...keyed("one"), DATABASE_URL: url })).code, 0);
+    const other = await runIn(["restore", source], keyed("two"));
+    assert.match(
+      other.said,
+      /^promptledger: .* cannot be restored: it was encrypted with another key than that of BACKUP_KEY_FILE\n$/,
+    );
+    const none = await runIn(["restore", source], settings);
+    assert.match(
+      none.said,
+      /^promptledger: .* cannot be restored: it is encrypted\. Set BACKUP_KEY_FILE to the file with its key\n$/,
+    );
+    assert.equal([other.code, none.code], [1, 1]);
+  }
+  await rm(`${place}/${name}`);
+  await backUp();
+});
+
 const refusals: [name: string, args: string[], env: Record<string, string>, error: RegExp][] = [
   ["a place that is not set", ["backup", "now"], { BACKUP_TO: "" }, /Set BACKUP_TO to the place of the backups/],
   [

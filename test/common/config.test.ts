@@ -37,6 +37,7 @@ test("without settings it serves a file in the working directory on loopback", (
     corsOrigins: [],
     webhookAllow: [],
     backups: undefined,
+    backupKeyFile: undefined,
   });
 });
 

@@ -15,7 +15,7 @@ const hour = 3_600_000, start = Date.parse("2026-11-23T10:00:00Z");
 
 /** A schedule on a place in memory. Backups appear in it with the time of the clock. */
 function stage(ages: number[], fault?: () => Error | undefined) {
-  const backupOf = (createdAt: number): Backup => ({ name: nameOf(createdAt), createdAt, bytes: 7 });
+  const backupOf = (createdAt: number): Backup => ({ name: nameOf(createdAt, false), createdAt, bytes: 7 });
   const backups = ages.map((age) => backupOf(start - age));
   const lines: string[] = [];
   const write = (message: string, fields = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
