@@ -149,7 +149,7 @@ test("refuses what cannot be read", async () => {
       "?types=deployment.gone",
       "There is no event deployment.gone. Those of deployment are deployment.created, deployment.",
     ],
-    ["?types=deploy.*", "There is no event deploy.*. Events are of workspace, key, token, "],
+    ["?types=deploy.*", "There is no event deploy.*. Events are of workspace, quota, key, token, "],
   ];
   for (const [query, error] of faults) {
     const { status, json } = await world.manage("GET", `/events${query}`);
