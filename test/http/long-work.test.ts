@@ -244,10 +244,12 @@ test("are the operations that scan the log", () => {
       "deleteWorkspaceSession",
       "exportAuditEntries",
     ],
-    ...["exportDiagnoses", "exportWorkspaceDiagnoses", "listCalls", "listDiagnoses", "listSessions"],
+    ...["exportDiagnoses", "exportWorkspaceDiagnoses"],
+    ...["listBudgets", "listCalls", "listDiagnoses", "listSessions"],
     ...[
       "listWorkspaceDiagnoses",
       "prune",
+      "readBudget",
       "readCosts",
       "readFeedbackAgreement",
       "readRolloutStats",
