@@ -161,6 +161,17 @@ test("keys and tokens say that they expire 14 and 3 days before, but nothing tha
   await verifyBalanced(world.admin);
 });
 
+test("once three days are left, nothing says that fourteen are, and once it has expired, nothing is said", async () => {
+  for (const [days, expected] of [[18, [3]], [20, []]] as const) {
+    const world = await createWorld();
+    const expiresAt = world.now + 20 * day;
+    taken(await world.manage("POST", `/workspaces/${world.workspaceId}/keys`, { expiresAt }), 201);
+    world.now += days * day;
+    await check(world);
+    assert.equal((await saidOf(world)).map(([, , days]) => days), expected);
+  }
+});
+
 test("a key that is renewed says when its new expiry is near", async () => {
   const world = await createWorld();
   const expiresAt = world.now + 16 * day;
