@@ -14,12 +14,9 @@ const more = "NOUN --help explains the commands of a noun, NOUN VERB --help one.
 
 const roleNote = `In parentheses: the role that a token needs on a service, or a later one of ${roles.join(", ")}.`;
 
-const examples = `Examples
-  promptledger prompt push support/chat.json --deploy staging
-  promptledger deploy promote support/chat@production --from staging
-`;
+const example = "For example: promptledger deploy promote support/chat@production --from staging";
 
-/** The nouns with their verbs, examples, and where to go on. */
+/** The nouns with their verbs, an example, and where to go on. */
 export function overview(columns = defaultWidth): string {
   const nouns = [...new Set(commands.map(({ name: [noun] }) => noun!))];
   const rows = nouns.map((noun): Row => {
@@ -32,7 +29,7 @@ export function overview(columns = defaultWidth): string {
   return `Usage: promptledger NOUN [VERB] [OPTIONS]
 ${layOutPairs(rows.filter(hasSeveral), columns)}${wrap(`  ${others.join(", ")}`, columns, 2)}
 
-${examples}
+${wrap(example, columns)}
 ${wrap(more, columns)}
 `;
 }
