@@ -84,7 +84,7 @@ test("an alert fires once when its condition holds, and resolves once it has not
         ...{ state: "firing", deployId: world.deployId, promptId: null, condition: "failures>5%", overMs: 5 * minute },
         ...{ value: 0.12, limit: 0.05, records: 100, from: firedAt - 5 * minute, to: firedAt },
       },
-      path: `${world.workspaceId}/audit`,
+      path: `${world.workspaceId}/alerts/${alert.id}`,
     }],
   );
   await verifyBalanced(world.admin);
