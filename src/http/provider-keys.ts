@@ -27,7 +27,7 @@ export function createVerify(url: string, send: typeof fetch): Verify {
     }
   });
 
-  async function findKey(header: JWSHeaderParameters, store: Store): Promise<CryptoKey> {
+  async function findKey(header: JWSHeaderParameters, store: Store) {
     try {
       return await (await keys.get(store))(header);
     } catch (error) {

@@ -11,14 +11,8 @@ import { titleOf } from "./visitor.ts";
 
 const test = suite("signing in at an identity provider");
 
-// It tells that it is for newer versions of Node, and for development.
-const { warn, info } = console;
-Object.assign(console, { warn() {}, info() {} });
 const stage = await stageProvider();
-test.after(async () => {
-  await stage.end();
-  Object.assign(console, { warn, info });
-});
+test.after(() => stage.end());
 test.before.each(() => void (stage.ahead = 0));
 
 const hour = 3_600_000; // ms

@@ -20,15 +20,15 @@ const people: Record<string, object> = {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Listens on a port of loopback. */
-async function listen(listener: Listener): Promise<{ url: string; close(): void }> {
+/** Listens on a port of loopback. To a browser, `localhost` and `127.0.0.1` are two sites. */
+export async function listen(listener: Listener, host = "127.0.0.1"): Promise<{ url: string; close(): void }> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const close = () => {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  return { url: `http://${host}:${(server.address() as AddressInfo).port}`, close };
 }
 
 /** A private key that the provider signs with. */
@@ -44,27 +44,25 @@ async function createKey(kid: string): Promise<object> {
   return { ...jwk, kid, use: "sig", alg: "RS256" };
 }
 
-/** Loads the provider, which tells as it starts that it is for newer versions of Node, and for production not as it is here. */
-async function loadProvider() {
+/** Keeps the provider from telling that it is for newer versions of Node, and for production not as it is here. Returns what ends that. */
+function silence(): () => void {
   const { warn, info } = console;
   Object.assign(console, { warn() {}, info() {} });
-  const { Provider } = await import("oidc-provider");
-  new Provider("http://127.0.0.1", {});
-  Object.assign(console, { warn, info });
-  return Provider;
+  return () => void Object.assign(console, { warn, info });
 }
 
 const clientSecret = "secret-of-the-client-0123456789";
 
 /** Starts both. `now` is how far the service's clock is ahead of the provider's, in ms. */
-export async function stageProvider(settings: Record<string, string> = {}) {
+export async function stageProvider() {
   const stage = { ahead: 0, asked: [] as string[] };
-  const Provider = await loadProvider();
+  const speak = silence();
+  const { Provider } = await import("oidc-provider");
   let answer: Listener = () => {};
   const door = await listen((request, response) => {
     stage.asked.push(`${request.method} ${request.url!.split("?")[0]}`);
     return answer(request, response);
-  });
+  }, "localhost");
   const house = await listen((request, response) => serve(request, response));
   const redirectUri = `${house.url}/console/callback`;
 
@@ -103,21 +101,26 @@ export async function stageProvider(settings: Record<string, string> = {}) {
   const clock = () => Date.now() + stage.ahead;
   const tenant = await createTenant(managementOf(database, clock));
 
+  const settings = {
+    ...{ ADMIN_TOKEN: adminToken, PUBLIC_URL: house.url, OIDC_ISSUER: door.url, OIDC_CLIENT_ID: "prompts" },
+    ...{ OIDC_CLIENT_SECRET: clientSecret, OIDC_SCOPE: "openid email groups" },
+    AUTH_ROLES: "groups:llm-admins=admin, groups:llm-viewers=viewer",
+  };
+
   /** A service on the same database, with other settings. */
   function openService(changes: Record<string, string> = {}) {
-    const config = readConfig({
-      ...{ ADMIN_TOKEN: adminToken, PUBLIC_URL: house.url, OIDC_ISSUER: door.url, OIDC_CLIENT_ID: "prompts" },
-      ...{ OIDC_CLIENT_SECRET: clientSecret, OIDC_SCOPE: "openid email groups" },
-      ...{ AUTH_ROLES: "groups:llm-admins=admin, groups:llm-viewers=viewer", ...settings, ...changes },
-    });
+    const config = readConfig({ ...settings, ...changes });
     const faces = [managementWith({ adminToken }, undefined, { people: peopleOf(config.people!) }), wholePages()];
     return serveDatabase(database, { clock, faces, log: captureLog("error").log });
   }
 
   const service = openService();
-  const serve = getRequestListener(service.fetch, { overrideGlobalObjects: false });
+  let serving: (request: Request) => Promise<Response> = service.fetch;
+  const serve = getRequestListener((request) => serving(request), { overrideGlobalObjects: false });
   return Object.assign(stage, tenant, {
-    ...{ database, service, openService, issuer: door.url, url: house.url },
+    ...{ database, service, settings, openService, issuer: door.url, url: house.url },
+    /** Lets another service answer at the address of this one. */
+    serveBy: (fetch: typeof serving) => void (serving = fetch),
     /** Replaces the provider's answers, until `recover`. */
     break: (listener: Listener) => void (answer = listener),
     recover: async (kid: string) => void (answer = await open(kid)),
@@ -125,6 +128,7 @@ export async function stageProvider(settings: Record<string, string> = {}) {
       house.close();
       door.close();
       await service.close();
+      speak();
     },
   });
 }

@@ -1,0 +1,193 @@
+// What an identity provider may answer, and whoever stands in its place: discovery, tokens, keys and user information. The provider is
+// a function, so that this runs on every runtime, and nothing in it is of the library that reads it.
+import { suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { Refusal } from "../../src/common/errors.ts";
+import { readRoleRules } from "../../src/common/roles.ts";
+import { openProvider } from "../../src/http/identity-provider.ts";
+import { createWorld } from "../helpers.ts";
+import { createSigner, signNothing, signWithText } from "./identity.ts";
+
+const test = suite("answers of an identity provider");
+
+const world = await createWorld();
+test.after(() => world.close());
+
+const issuer = "https://id.example/acme", clientId = "prompts", clientSecret = "secret of 16 characters, and more: &%";
+const settings = { issuer, clientId, clientSecret, scope: "openid email", publicUrl: "https://prompts.example/llm" };
+const { rules } = readRoleRules("email:*@acme.com=editor");
+const [rsa, ec, stranger] = await Promise.all([
+  createSigner("RS256", "rsa"),
+  createSigner("ES256", "ec"),
+  createSigner("RS256", "rsa"),
+]);
+
+type Sent = { url: string; init: RequestInit & { headers: Record<string, string> } };
+type Claims = Record<string, unknown>;
+
+const discovery = {
+  ...{ issuer, authorization_endpoint: `${issuer}/authorize?tenant=1`, token_endpoint: `${issuer}/token` },
+  ...{ jwks_uri: `${issuer}/keys`, userinfo_endpoint: `${issuer}/me`, end_session_endpoint: `${issuer}/end` },
+  ...{ response_types_supported: ["code"], id_token_signing_alg_values_supported: ["RS256", "ES256", "HS256", "none"] },
+};
+
+/** A provider whose answers can be replaced, and an attempt that has begun there. */
+async function stage(
+  answers: Partial<Record<"discovery" | "token" | "keys" | "me", (response: object) => Response | Promise<Response>>> =
+    {},
+  claims: Claims = {},
+  sign = rsa.sign,
+) {
+  const sent: Sent[] = [];
+  let nonce = "";
+  const now = world.now / 1000;
+  const json = (body: object) => Response.json(body);
+  const send = (async (url: string, init: Sent["init"]) => {
+    sent.push({ url, init });
+    const { discovery: tell = json, token = json, keys = json, me = json } = answers;
+    if (url === `${issuer}/.well-known/openid-configuration`) return await tell(discovery);
+    if (url === `${issuer}/keys`) return await keys({ keys: [rsa.jwk, ec.jwk] });
+    if (url === `${issuer}/me`) return await me({ sub: "1", email: "ann@acme.com" });
+    const all = { iss: issuer, aud: clientId, sub: "1", iat: now, exp: now + 300, nonce, ...claims };
+    return await token({ access_token: "x", token_type: "Bearer", id_token: await sign({}, all) });
+  }) as typeof fetch;
+  const provider = openProvider(settings, rules, send);
+  const store = { database: world.database, clock: () => world.now };
+  const begun = await provider.begin(store);
+  nonce = begun.attempt.nonce;
+  const finish = (changes: Claims = {}) => {
+    const answer = new URLSearchParams({ code: "c", state: begun.attempt.state, ...changes as Record<string, string> });
+    return provider.finish(store, answer, begun.attempt);
+  };
+  return { ...begun, sent, store, provider, finish };
+}
+
+/** Why a sign-in was refused. */
+const faultOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(() => "none", (error) => {
+    if (error instanceof Refusal) {
+      return error.message.replace(/^The sign-in with the company's account is not valid: /, "");
+    }
+    throw error;
+  });
+
+test("a person is sent to the provider with a challenge, and comes back with the claims of token and user information", async () => {
+  for (const sign of [rsa.sign, ec.sign]) {
+    const { url, attempt, sent, finish, provider, store } = await stage({}, {}, sign);
+    const { searchParams, origin, pathname } = new URL(url);
+    assert.equal([origin + pathname, searchParams.get("tenant")], [`${issuer}/authorize`, "1"]);
+    assert.equal(searchParams.get("redirect_uri"), "https://prompts.example/llm/console/callback");
+    assert.equal([searchParams.get("code_challenge_method"), searchParams.get("state")], ["S256", attempt.state]);
+    assert.not.ok(url.includes(attempt.verifier) || url.includes(clientSecret));
+    const { person, idToken } = await finish();
+    assert.equal([person.actor, person.owner, person.role, person.workspaceId], [
+      ...["ann@acme.com", "ann@acme.com", "editor"],
+      undefined,
+    ]);
+    assert.equal(sent.map(({ url }) => url.slice(issuer.length)), [
+      ...["/.well-known/openid-configuration", "/token", "/keys", "/me"],
+    ]);
+    assert.ok(sent.every(({ init }) => init.redirect === "manual" && init.signal !== undefined));
+    assert.match(String(sent[1]!.init.body), attempt.verifier);
+    const end = new URL((await provider.findEnd(store, idToken))!);
+    assert.equal(end.searchParams.get("post_logout_redirect_uri"), "https://prompts.example/llm/console/sign-in");
+  }
+});
+
+test("a token of anybody else, for anybody else, of another time or another attempt signs nobody in", async () => {
+  const now = world.now / 1000, wrong = "the identity provider's answer is not valid";
+  const cases: [claims: Claims, fault: string][] = [
+    [{ iss: "https://evil.example" }, wrong],
+    [{ aud: "others" }, wrong],
+    [{ aud: [clientId, "others"] }, wrong],
+    [{ aud: [clientId, "others"], azp: "others" }, wrong],
+    [{ nonce: "other" }, wrong],
+    [{ nonce: undefined }, wrong],
+    [{ exp: now - 61 }, "it has expired, or the clocks differ by more than a minute"],
+    [{ nbf: now + 61 }, "it has expired, or the clocks differ by more than a minute"],
+    [{ exp: undefined }, wrong],
+    [{ sub: undefined }, wrong],
+  ];
+  for (const [claims, fault] of cases) {
+    const { finish } = await stage({}, claims);
+    assert.is(await faultOf(finish()), fault, JSON.stringify(claims));
+  }
+  for (const claims of [{ exp: now - 58 }, { aud: [clientId, "others"], azp: clientId }]) {
+    assert.is(await faultOf((await stage({}, claims)).finish()), "none");
+  }
+});
+
+test("whoever answers in the place of the token endpoint has no key", async () => {
+  const unsigned = "its token is not signed by a key of the provider";
+  const signs: [sign: typeof rsa.sign, fault: string | RegExp][] = [
+    [stranger.sign, unsigned],
+    [(_, claims) => stranger.sign({ jwk: stranger.jwk, kid: undefined }, claims), unsigned],
+    [(_, claims) => signWithText(clientSecret, { kid: "rsa" }, claims as object), /not (valid|signed)/],
+    [(_, claims) => signWithText(JSON.stringify(rsa.jwk), { kid: "rsa" }, claims as object), /not (valid|signed)/],
+    [(_, claims) => Promise.resolve(signNothing(claims as object)), /not (valid|signed)/],
+    [() => Promise.resolve("x"), /not (valid|signed)/],
+  ];
+  for (const [sign, fault] of signs) assert.match(await faultOf((await stage({}, {}, sign)).finish()), fault);
+});
+
+test("other answers than were asked for are refused, and none is followed, read endlessly or repeated", async () => {
+  const host = "id.example", away = "The identity provider cannot be reached: ";
+  const redirect = () => new Response(null, { status: 302, headers: { Location: "http://169.254.169.254/" } });
+  const huge = () =>
+    new Response(`{"x":"${"x".repeat(300_000)}"}`, { headers: { "Content-Type": "application/json" } });
+  const refused = (error: string) => () => Response.json({ error }, { status: 400 });
+  const invalid = "the identity provider's answer is not valid";
+  const cases: [answers: Parameters<typeof stage>[0], fault: string][] = [
+    [{ token: redirect }, invalid],
+    [{ token: huge }, `${away}${host} answered with more than 262144 bytes`],
+    [{ token: () => new Response("<html>") }, invalid],
+    [{ token: () => Response.json({ access_token: "x", token_type: "Bearer" }) }, invalid],
+    [{ token: refused("invalid_client") }, "the identity provider answered with invalid_client"],
+    [{ token: refused("<b>secret</b>") }, "the identity provider answered with an error"],
+    [{ token: () => new Response("x", { status: 502 }) }, `${away}${host} answered with status 502`],
+    [{ token: () => Promise.reject(new TypeError("reset")) }, `${away}${host} did not answer within 5 s`],
+    [{ keys: redirect }, `${away}${host} answered with status 302`],
+    [{ keys: huge }, `${away}${host} answered with more than 262144 bytes`],
+    [{ me: redirect }, invalid],
+    [{ me: () => Response.json({ sub: "2", email: "boss@acme.com" }) }, invalid],
+    [{ me: () => Response.json({ email: "boss@acme.com" }) }, invalid],
+    [{ me: () => new Response(null, { status: 401, headers: { "WWW-Authenticate": "Bearer" } }) }, invalid],
+  ];
+  for (const [answers, fault] of cases) {
+    const { sent, finish } = await stage(answers);
+    assert.is(await faultOf(finish()), fault, JSON.stringify(Object.keys(answers!)));
+    assert.ok(sent.length <= 4);
+  }
+});
+
+test("a discovery document of another issuer, or that leads off https, is none", async () => {
+  const tell = (changes: object) => ({ discovery: (found: object) => Response.json({ ...found, ...changes }) });
+  const cases: [changes: object, fault: RegExp][] = [
+    [{ issuer: "https://evil.example" }, /has no discovery document of OIDC_ISSUER/],
+    [{ authorization_endpoint: "http://id.example/authorize" }, /no authorization_endpoint with https:/],
+    [{ authorization_endpoint: "javascript:alert(1)" }, /no authorization_endpoint with https:/],
+    [{ authorization_endpoint: undefined }, /no authorization_endpoint with https:/],
+  ];
+  for (const [changes, fault] of cases) assert.match(await faultOf(stage(tell(changes))), fault);
+  for (
+    const [name, url] of [["jwks_uri", "http://id.example/keys"], [
+      "token_endpoint",
+      "http://id.example/token",
+    ]] as const
+  ) {
+    const { finish } = await stage(tell({ [name]: url }));
+    assert.match(await faultOf(finish()), /not valid|no jwks_uri with https:/, name);
+  }
+  const { provider, store } = await stage(tell({ end_session_endpoint: "javascript:alert(1)" }));
+  assert.is(await provider.findEnd(store, undefined), undefined);
+});
+
+test("an address that the provider does not vouch for gives no role", async () => {
+  const me = () => Response.json({ sub: "1", email: "ann@acme.com", email_verified: false });
+  assert.match(await faultOf((await stage({ me })).finish()), /^1 has no role here/);
+  // What the token says counts before user information.
+  const { finish } = await stage({}, { email: "eve@evil.example" });
+  assert.match(await faultOf(finish()), /^eve@evil\.example has no role here/);
+});
+
+test.run();
