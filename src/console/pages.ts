@@ -4,6 +4,8 @@ import { agreementPage } from "./pages/agreement.tsx";
 import { alertPage } from "./pages/alert.tsx";
 import { alertsPage } from "./pages/alerts.tsx";
 import { auditExport, auditPage } from "./pages/audit.tsx";
+import { changePage } from "./pages/change.tsx";
+import { changesPage } from "./pages/changes.tsx";
 import { comparePage } from "./pages/compare.tsx";
 import { deliveryPage } from "./pages/delivery.tsx";
 import { deploymentChangePage } from "./pages/deployment-change.tsx";
@@ -50,6 +52,8 @@ export const pages: readonly (Page | Resource)[] = [
   rolloutPage,
   deploymentChangePage,
   deploymentPage,
+  changesPage,
+  changePage,
   agreementPage,
   recordsPage,
   recordsExport,

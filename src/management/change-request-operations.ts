@@ -39,6 +39,9 @@ const performed: Record<Requestable, AnyOperation> = {
 /** The operation that an approval of a request performs. Who approves it needs its role. */
 export const operationOf = ({ operation }: Pick<ChangeRequest, "operation">): AnyOperation => performed[operation];
 
+/** Whether an operation takes an approval where a deployment needs one. */
+export const isRequestable = ({ id }: Pick<AnyOperation, "id">): boolean => Object.hasOwn(performed, id);
+
 const filter = {
   workspaceId: option(v.workspaceId, "Only those of this workspace"),
   deployId: option(v.deploymentReference, "Only those of this deployment, by its id or reference"),

@@ -18,8 +18,18 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { formValue, link, listAll, queryVersion, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
+import { afterChange, isRequested, requestNotice, submitText } from "../parts/change.tsx";
 import { Empty, Section } from "../parts/elements.tsx";
-import { Filters, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
+import {
+  Checkbox,
+  Filters,
+  Form,
+  Guarded,
+  HiddenField,
+  mostVersions,
+  NoteField,
+  VersionField,
+} from "../parts/form.tsx";
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { comparedFeedback } from "../parts/compared-feedback.tsx";
@@ -82,6 +92,7 @@ export const deploymentChangePage: Page = {
     const asking = hasVersion ? queryVersion(visit, "version") : undefined;
     const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
     const isOther = version !== undefined && version !== currentVersion;
+    const isRequest = isRequested(visit, deployment, operation);
     return {
       title: `${title} ${reference}`,
       heading: <>{title} {breakable(reference)}</>,
@@ -93,15 +104,26 @@ export const deploymentChangePage: Page = {
           {(!hasVersion || isOther) && (
             <Guarded visit={visit} operation={operation} isProtected={isProtected}>
               <div class="panel">
+                {requestNotice(isRequest)}
                 {(isOther || name === "deactivate" || name === "archive") && endingOf(deployment, version)}
                 {isOther && (
                   <p>
                     <strong>v{currentVersion} → v{version}</strong> in {isolated(deployment.name)}
                   </p>
                 )}
-                <Form submit={isOther ? `${submit} v${version}` : submit} kind={isDangerous ? "danger" : "primary"}>
+                <Form
+                  submit={submitText(isOther ? `${submit} v${version}` : submit, isRequest)}
+                  kind={isDangerous ? "danger" : "primary"}
+                >
                   <HiddenField name="revision" value={revision} />
                   {isOther && <HiddenField name="version" value={version} />}
+                  {name === "protect" && (
+                    <Checkbox
+                      label="Changes need the approval of another person"
+                      name="approvals"
+                      isChecked={deployment.approvals > 0}
+                    />
+                  )}
                   <NoteField visit={visit} />
                 </Form>
               </div>
@@ -124,12 +146,17 @@ export const deploymentChangePage: Page = {
     const revision = Number(formValue(visit, "revision")), note = formValue(visit, "note");
     const input = { id, workspaceId, note, ...(revision > 0 ? { ifRevision: revision } : {}) };
     const version = Number(formValue(visit, "version")) || undefined;
-    const { changed } = name === "promote"
+    const result = name === "promote"
       ? await visit.call(changes.promote.operation, { ...input, version })
+      : name === "protect"
+      ? await visit.call(changes.protect.operation, {
+        ...input,
+        approvals: formValue(visit, "approvals") === "yes" ? 1 : 0,
+      })
       : name === "rollback"
       ? await visit.call(operations.rollBackDeployment, { ...input, version })
       : await visit.call(changes[name].operation, input);
-    return { redirect: link(visit, ["deployments", id], { done: changed ? name : "unchanged" }) };
+    return afterChange(visit, result, link(visit, ["deployments", id], { done: result.changed ? name : "unchanged" }));
   },
 };
 
@@ -164,7 +191,8 @@ export async function versionChoice(
   );
 }
 
-async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, version: number): Promise<Html> {
+/** What differs between the live version and another one, and what the records of both show. */
+export async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, version: number): Promise<Html> {
   const { promptId, currentVersion } = deployment;
   const { after: next, difference } = await readDifference(visit, promptId, currentVersion, version);
   const { comparison, since } = await compareWithLive(visit, deployment, next);

@@ -4,6 +4,7 @@
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
+import { listChangeRequests } from "../../management/change-request-operations.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../../management/history.ts";
@@ -15,6 +16,7 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { formValue, link, listAll, missingRole, missingRoles, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
+import { afterChange, isRequested, openNotice, requestNotice, submitText } from "../parts/change.tsx";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
 import { Field, Form, NoteField } from "../parts/form.tsx";
 import { Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
@@ -34,15 +36,17 @@ export const deploymentPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const cursor = queryValue(visit, "cursor");
     const deployment = await call(getDeployment, { id, workspaceId });
-    const [versions, shown, all, usable, rollouts] = await Promise.all([
+    const [versions, shown, all, usable, rollouts, open] = await Promise.all([
       call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
       call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
       listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
       findUsable(visit, deployment),
       call(listRollouts, { id, workspaceId, limit: mostRollouts }),
+      call(listChangeRequests, { deployId: id, state: "open", limit: 1 }),
     ]);
     const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
+    const isRequest = isRequested(visit, deployment, renameDeployment);
     const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
     return {
       title: reference,
@@ -61,10 +65,11 @@ export const deploymentPage: Page = {
               {versionLink(visit, promptId, currentVersion)} <Chip kind={isLive ? "live" : "off"}>{state}</Chip>{" "}
               {rolloutChip(visit, deployment)}
             </Fact>
-            <Fact label="Protected">{isProtected ? "yes, changes need the role publisher" : "no"}</Fact>
+            <Fact label="Protected">{protectionOf(deployment)}</Fact>
             <Fact label="Created">{ago(createdAt, visit.now)}</Fact>
             <Fact label="Id" code={id} />
           </Facts>
+          {openNotice(visit, open.items[0])}
           <Section title="Change">
             {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
           </Section>
@@ -84,7 +89,8 @@ export const deploymentPage: Page = {
           {missingRole(visit, renameDeployment, isProtected) === undefined && (
             <details open={visit.refusal !== undefined}>
               <summary>Rename {isolated(name)}</summary>
-              <Form submit="Rename">
+              {requestNotice(isRequest)}
+              <Form submit={submitText("Rename", isRequest)}>
                 <Field label="New name" name="name" value={visit.form.get("name") ?? name} isRequired />
                 <NoteField visit={visit} />
                 <p class="hint">Applications that use the reference must change too.</p>
@@ -97,17 +103,24 @@ export const deploymentPage: Page = {
   },
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    await visit.call(renameDeployment, {
+    const result = await visit.call(renameDeployment, {
       id,
       workspaceId,
       name: formValue(visit, "name") ?? "",
       note: formValue(visit, "note"),
     });
-    return { redirect: link(visit, ["deployments", id], { done: "renamed" }) };
+    return afterChange(visit, result, link(visit, ["deployments", id], { done: "renamed" }));
   },
 };
 
-const textsOf = ({ reference, currentVersion }: Deployment) => ({
+const protectionOf = ({ isProtected, approvals }: Deployment): string =>
+  approvals > 0
+    ? "yes, changes need the role publisher and the approval of another person"
+    : isProtected
+    ? "yes, changes need the role publisher"
+    : "no";
+
+const textsOf = ({ reference, currentVersion, approvals }: Deployment) => ({
   created: (
     <>
       The deployment is created. Applications read it as <code>{reference}</code>.
@@ -125,7 +138,9 @@ const textsOf = ({ reference, currentVersion }: Deployment) => ({
   archive: "It is archived. Requests are refused from the next one on.",
   unarchive: "It is no longer archived.",
   stopped: `The rollout is stopped. All callers get version ${currentVersion}.`,
-  protect: "It is protected. Changes need the role publisher.",
+  protect: `It is protected. Changes need the role publisher${
+    approvals > 0 ? " and the approval of another person" : ""
+  }.`,
   unprotect: "It is no longer protected.",
   unchanged: "Nothing had to be changed.",
 });
@@ -159,6 +174,7 @@ function actionsOf(
     previous !== undefined && offered("rollback", `Roll back to v${previous}`, previous),
     isActive ? offered("deactivate", "Deactivate") : offered("activate", "Activate"),
     isProtected ? offered("unprotect", "Unprotect") : offered("protect", "Protect"),
+    isProtected && offered("protect", "Approvals"),
     offered("archive", "Archive"),
   ];
   const lack = missingRoles(visit, all, isProtected);
@@ -191,7 +207,7 @@ function historyOf(
       columns={[
         { label: "When", cell: ({ createdAt }) => ago(createdAt, visit.now) },
         { label: "What", isHead: true, cell: (change) => whatChanged(visit, promptId, change) },
-        { label: "Who", cell: ({ actor, source }) => actor === "" ? source : isolated(actor) },
+        { label: "Who", cell: whoChanged },
         { label: "Why", isMain: true, cell: (change) => reasonOf(change) },
         mayReturn && { label: "Return", isAction: true, cell: returnTo },
       ]}
@@ -199,8 +215,14 @@ function historyOf(
   );
 }
 
+const whoChanged = ({ actor, source, requestedBy, withoutApproval }: DeploymentChange): Part => [
+  actor === "" ? source : isolated(actor),
+  requestedBy !== undefined && [", requested by ", isolated(requestedBy || "the admin token")],
+  withoutApproval && ", without approval",
+];
+
 function whatChanged(visit: ConsoleRequest, promptId: string, { action, from, to, rollout }: DeploymentChange): Part {
-  const word = action.replace("_", " ");
+  const word = action === "approvals_changed" ? `approvals ${to ? "on" : "off"}` : action.replace("_", " ");
   if (action.startsWith("rollout")) return rollout ? `${word} ${shareText(rollout)}${guardText(rollout)}` : word;
   if (typeof to === "number") {
     return [word, " ", typeof from === "number" && `v${from} → `, versionLink(visit, promptId, to)];

@@ -17,6 +17,7 @@ import type { ConsoleRequest, Page } from "../page.ts";
 import { versionLink } from "../parts/chips.tsx";
 import { doneNotice, Empty, Fact, Facts, Heading, Section } from "../parts/elements.tsx";
 import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
+import { afterChange, isRequested, requestNotice, submitText } from "../parts/change.tsx";
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
 import { versionChoice } from "./deployment-change.tsx";
 import { withLabels } from "./inputs.tsx";
@@ -55,8 +56,8 @@ export const rolloutPage: Page = {
     const version = numberOf(visit, "version");
     const path = ["deployments", id, "rollout"];
     if (action === "complete") {
-      await visit.call(promoteDeployment, { ...input, version });
-      return { redirect: link(visit, ["deployments", id], { done: "promote" }) };
+      const result = await visit.call(promoteDeployment, { ...input, version });
+      return afterChange(visit, result, link(visit, ["deployments", id], { done: "promote" }));
     }
     if (action === "stop") {
       const { changed } = await visit.call(stopRollout, input);
@@ -68,12 +69,12 @@ export const rolloutPage: Page = {
     // The form shows the guard that there is: an empty field removes it.
     const guard = formValue(visit, "guard") ?? null;
     const certain = guard === null && action === "change" ? undefined : numberOf(visit, "certain");
-    const { changed } = await withLabels(
+    const result = await withLabels(
       (member) => labels[member],
       // What is missing is refused by its name.
       () => visit.call(setRollout, { ...input, version, percent: numberOf(visit, "percent")!, guard, certain }),
     );
-    return { redirect: link(visit, path, { done: changed ? action : "unchanged" }) };
+    return afterChange(visit, result, link(visit, path, { done: result.changed ? action : "unchanged" }));
   },
 };
 
@@ -136,6 +137,7 @@ async function startView(visit: ConsoleRequest, deployment: Deployment): Promise
     );
   }
   const version = queryVersion(visit, "version"), isOther = version !== undefined && version !== currentVersion;
+  const isRequest = isRequested(visit, deployment, setRollout);
   return (
     <>
       {await versionChoice(visit, deployment, version)}
@@ -147,7 +149,8 @@ async function startView(visit: ConsoleRequest, deployment: Deployment): Promise
               <p>
                 <strong>v{version}</strong> to a share, <strong>v{currentVersion}</strong> to the others
               </p>
-              <Form submit={`Start with v${version}`}>
+              {requestNotice(isRequest)}
+              <Form submit={submitText(`Start with v${version}`, isRequest)}>
                 <HiddenField name="do" value="start" />
                 <HiddenField name="revision" value={revision} />
                 <HiddenField name="version" value={version} />
@@ -220,21 +223,27 @@ async function numbersView(visit: ConsoleRequest, deployment: Deployment, id: Ro
 /** One form whose buttons change the share, complete the rollout and stop it. Enter does the first. */
 const changeForm = (
   visit: ConsoleRequest,
-  { revision, currentVersion }: Deployment,
+  deployment: Deployment,
   rollout: NonNullable<Deployment["rollout"]>,
-): Html => (
-  <form method="post" class="stack panel">
-    <HiddenField name="revision" value={revision} />
-    <HiddenField name="version" value={rollout.version} />
-    <ShareFields visit={visit} rollout={rollout} />
-    <NoteField visit={visit} />
-    <p class="actions">
-      <button class="primary" name="do" value="change">Change the share or guard</button>
-      <button name="do" value="complete" formnovalidate>Complete: promote v{rollout.version}</button>
-      <button class="danger" name="do" value="stop" formnovalidate>Stop: all get v{currentVersion}</button>
-    </p>
-  </form>
-);
+): Html => {
+  const { revision, currentVersion } = deployment, isRequest = isRequested(visit, deployment, setRollout);
+  return (
+    <form method="post" class="stack panel">
+      {requestNotice(isRequest)}
+      <HiddenField name="revision" value={revision} />
+      <HiddenField name="version" value={rollout.version} />
+      <ShareFields visit={visit} rollout={rollout} />
+      <NoteField visit={visit} />
+      <p class="actions">
+        <button class="primary" name="do" value="change">{submitText("Change the share or guard", isRequest)}</button>
+        <button name="do" value="complete" formnovalidate>
+          {submitText(`Complete: promote v${rollout.version}`, isRequest)}
+        </button>
+        <button class="danger" name="do" value="stop" formnovalidate>Stop: all get v{currentVersion}</button>
+      </p>
+    </form>
+  );
+};
 
 /** The difference whose need of records is asked for. */
 function wantedOf(visit: ConsoleRequest): number | undefined {

@@ -1,0 +1,47 @@
+// Change requests: what waits for who looks, and all of a workspace.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { listChangeRequests } from "../../management/change-request-operations.ts";
+import { Fragment, h } from "../html.ts";
+import { queryValue, workspaceOf } from "../page.ts";
+import type { Page } from "../page.ts";
+import { changesTable } from "../parts/change.tsx";
+import { Empty, Pager, Section } from "../parts/elements.tsx";
+
+const pageSize = 50;
+
+export const changesPage: Page = {
+  path: "/:workspaceId/changes",
+  async show(visit) {
+    const { id: workspaceId } = workspaceOf(visit);
+    const [waiting, all] = await Promise.all([
+      visit.call(listChangeRequests, { workspaceId, waiting: true, limit: pageSize }),
+      visit.call(listChangeRequests, { workspaceId, limit: pageSize, cursor: queryValue(visit, "cursor") }),
+    ]);
+    return {
+      title: "Changes",
+      heading: "Changes",
+      lede: "Changes of deployments that need the approval of another person.",
+      body: (
+        <>
+          <Section title="Waiting for you">
+            {waiting.items.length > 0
+              ? changesTable(visit, "Waiting for you", waiting.items)
+              : <p class="none">Nothing waits for your approval.</p>}
+          </Section>
+          <Section title="All">
+            {all.items.length > 0
+              ? changesTable(visit, "All changes", all.items)
+              : (
+                <Empty title="No change request yet">
+                  Protect a deployment and have its changes need an approval. Promotions to it are then here.
+                </Empty>
+              )}
+            <Pager next={all.nextCursor} href={(cursor) => `?cursor=${cursor}`} />
+          </Section>
+        </>
+      ),
+    };
+  },
+};

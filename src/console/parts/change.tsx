@@ -1,0 +1,76 @@
+// Change requests in pages: their lists and states, and what forms say where a change takes an approval.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { isRequestable } from "../../management/change-request-operations.ts";
+import { makerOf } from "../../management/change-requests.ts";
+import type { ChangeRequest } from "../../management/change-requests.ts";
+import type { Deployment, DeploymentResult } from "../../management/deployments.ts";
+import { hasRole } from "../../management/operation.ts";
+import { ago } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
+import { Chip } from "./chips.tsx";
+import { Notice, Table } from "./elements.tsx";
+
+const kinds = { open: "", applied: "live", declined: "bad", withdrawn: "off", expired: "off", stale: "off" } as const;
+
+export const stateChip = ({ state }: ChangeRequest): Html => <Chip kind={kinds[state]}>{state}</Chip>;
+
+export const wordsOf = ({ fromState, toState }: ChangeRequest): Part => [isolated(fromState), " → ", isolated(toState)];
+
+/** Whether a change becomes a request. An owner switches the need for approvals off at once. */
+export const isRequested = (
+  { caller }: ConsoleRequest,
+  { approvals }: Deployment,
+  operation: { id: string },
+): boolean =>
+  approvals > 0 && isRequestable(operation) &&
+  !(/^(un)?protectDeployment$/.test(operation.id) && hasRole(caller, "owner"));
+
+/** The text of a button that may request what it says. */
+export const submitText = (text: string, isRequest: boolean): string => isRequest ? `Request: ${text}` : text;
+
+export const requestNotice = (isRequest: boolean): Part =>
+  isRequest && <Notice kind="info">This changes nothing yet. Another person must approve it.</Notice>;
+
+/** Where a change leads: to the request that it has opened, or else to the given place. */
+export const afterChange = (
+  visit: ConsoleRequest,
+  { request }: Pick<DeploymentResult, "request">,
+  otherwise: string,
+) => ({
+  redirect: request === undefined ? otherwise : link(visit, ["changes", request.id], { done: "requested" }),
+});
+
+export const changesTable = (visit: ConsoleRequest, caption: string, requests: readonly ChangeRequest[]): Html => (
+  <Table
+    caption={caption}
+    rows={requests}
+    columns={[
+      {
+        label: "Deployment",
+        isHead: true,
+        cell: ({ id, reference }) => <a href={link(visit, ["changes", id])}>{breakable(reference)}</a>,
+      },
+      { label: "Change", cell: wordsOf },
+      { label: "State", cell: stateChip },
+      { label: "Who", cell: (request) => isolated(makerOf(request)) },
+      { label: "Why", isMain: true, cell: ({ note }) => isolated(note) },
+      { label: "Requested", cell: ({ createdAt }) => ago(createdAt, visit.now) },
+    ]}
+  />
+);
+
+/** Says that a deployment has an open request. */
+export const openNotice = (visit: ConsoleRequest, request: ChangeRequest | undefined): Part =>
+  request && (
+    <Notice kind="info">
+      <>
+        {isolated(makerOf(request))} requested {wordsOf(request)}.{" "}
+        <a href={link(visit, ["changes", request.id])}>Look at the request</a>
+      </>
+    </Notice>
+  );
