@@ -117,7 +117,7 @@ test("a request shows what differs and the numbers of both versions beside the b
   assert.not.match(declined, "</form>\n</section>");
   assert.is((await bob.send(`/changes/${id}`, { do: "approve" })).status, 409);
   assert.is((await bob.send(`/changes/${id}`, { do: "everything" })).status, 400);
-  assert.is(titleOf((await bob.open(`${world.workspaceId}/changes/change_0`)).text), "Not found");
+  assert.is(titleOf((await bob.open(`${world.workspaceId}/changes/change_0`)).text), "Not found · Acme");
 });
 
 test("the need for approvals is switched on and off, and the history says who approved and what needed nobody", async () => {

@@ -4,7 +4,7 @@ import { promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 
-type Ask = (world: World) => Promise<Sent>;
+type Ask = (world: World) => Sent | Promise<Sent>;
 
 const change = (world: World, action: string, body: object = {}) =>
   world.manage("POST", `/deployments/${world.deployId}/${action}`, body);
@@ -111,7 +111,7 @@ export const changeRequestCases: Record<string, Record<number, Ask[]>> = {
         await declined(world);
         return {};
       },
-      async ({ workspaceId, deployId }) => ({
+      ({ workspaceId, deployId }) => ({
         query: { workspaceId, deployId, state: "open", waiting: "true", limit: "1" },
       }),
     ],

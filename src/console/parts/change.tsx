@@ -1,14 +1,13 @@
 // Change requests in pages: their lists and states, and what forms say where a change takes an approval.
 /** @jsxRuntime classic */
 /** @jsx h */
-/** @jsxFrag Fragment */
 import { isRequestable } from "../../management/change-request-operations.ts";
 import { makerOf } from "../../management/change-requests.ts";
 import type { ChangeRequest } from "../../management/change-requests.ts";
 import type { Deployment, DeploymentResult } from "../../management/deployments.ts";
 import { hasRole } from "../../management/operation.ts";
 import { ago } from "../format.tsx";
-import { breakable, Fragment, h, isolated } from "../html.ts";
+import { breakable, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
@@ -68,9 +67,7 @@ export const changesTable = (visit: ConsoleRequest, caption: string, requests: r
 export const openNotice = (visit: ConsoleRequest, request: ChangeRequest | undefined): Part =>
   request && (
     <Notice kind="info">
-      <>
-        {isolated(makerOf(request))} requested {wordsOf(request)}.{" "}
-        <a href={link(visit, ["changes", request.id])}>Look at the request</a>
-      </>
+      {isolated(makerOf(request))} requested {wordsOf(request)}.{" "}
+      <a href={link(visit, ["changes", request.id])}>Look at the request</a>
     </Notice>
   );
