@@ -16,6 +16,9 @@ import { createThread } from "./thread.ts";
 
 const maxPrepared = 100; // statements
 
+/** The URL of a path, as settings have it: before a drive of Windows it has no slash, unlike that of `pathToFileURL`. */
+export const fileUrlOf = (path: string): string => `file:${path.replace(/[%?#]/g, encodeURIComponent)}`;
+
 /** Opens the file of a URL, or a database in memory for `:memory:`, on first use. A service requires that the file exists. */
 export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
@@ -63,6 +66,8 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
       const name = path === "" ? ":memory:" : uriOf(path, modes[purpose]);
       if (database !== undefined) return;
       database = new Libsql(name, { timeout: busyTimeoutMs });
+      // On macOS a sync leaves what it writes in the cache of the disk without this. Elsewhere it has no effect.
+      database.exec("pragma fullfsync = on");
       // A statement of a closed connection keeps SQLite's alive. Both become garbage together.
       gone = collected(database);
     },

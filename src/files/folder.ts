@@ -5,7 +5,7 @@ import { name as titleRule, plainText } from "../management/values.ts";
 import { checkDeclared } from "./declarations.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
-import { formatOf, nameFault, nameOfFile } from "./formats.ts";
+import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
 import { findSecrets } from "./secrets.ts";
 import { checkVariables } from "./variable-faults.ts";
 
@@ -76,10 +76,11 @@ function isOtherJson(path: string, text: string): boolean {
 }
 
 /**
- * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a variable, and variables
- * that are not as declared.
+ * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a variable, variables
+ * that are not as declared, and files that not every system can have.
  */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
+  const paths = new Map<string, string>(); // by what they are where case does not matter
   return prompts.flatMap(({ path, source, content }) => {
     const faults: Fault[] = [], report = reportTo(faults, path, source);
     for (const { name, offset } of findSecrets(source)) {
@@ -89,6 +90,10 @@ export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
     if (conflict !== null) report(conflict.index, "This looks like a conflict of a merge. Resolve it");
     checkVariables(source, content.messages, report);
     checkDeclared(source, content, report);
+    const part = unknownToWindows(path), same = paths.get(path.toLowerCase());
+    paths.set(path.toLowerCase(), path);
+    if (part !== undefined) report(0, `Windows cannot have a file called ${part}`, true);
+    if (same !== undefined) report(0, `On Windows and macOS this is the same file as ${same}`, true);
     return faults;
   });
 }

@@ -60,6 +60,12 @@ function hasGoodVariables(source: string, report: Report): boolean {
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+const device = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** The part of a path that Windows cannot have as a file or a folder; undefined if it can have all of them. */
+export const unknownToWindows = (path: string): string | undefined =>
+  path.split("/").find((part) => device.test(part) || /[<>:"|?*\\]|[. ]$/.test(part));
+
 /** Why a text cannot name a prompt; undefined if it can. */
 export const nameFault = (name: string): string | undefined =>
   v.promptName.is(name) ? undefined : `The name of a prompt must be ${v.promptName.type}`;

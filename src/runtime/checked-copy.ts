@@ -1,6 +1,5 @@
 // Copies of a database that are checked before they count: their pages, their texts and their ledger.
 import { open, stat } from "node:fs/promises";
-import { pathToFileURL } from "node:url";
 import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
 import { describeFeedbackCheck, verifyFeedback } from "../ledger/verify-feedback.ts";
@@ -10,7 +9,7 @@ import { conflict, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Database } from "../database/database.ts";
 import { isMigrated, listMissing, migrate } from "../database/migrate.ts";
-import { openFile } from "../database/file.ts";
+import { fileUrlOf, openFile } from "../database/file.ts";
 import { copyTo, findDamage, rebuildIndexes, removeLog } from "../database/maintenance.ts";
 import { migrations } from "../database/migrations.ts";
 import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } from "./atomic-file.ts";
@@ -63,7 +62,7 @@ export async function checkCopy(
   terminal: Terminal,
   refuse: (cause: string) => Refusal,
 ): Promise<Checked> {
-  const database = openFile(pathToFileURL(part).href, "manage");
+  const database = openFile(fileUrlOf(part), "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     const missing = (await listMissing(database, migrations)).map(({ name }) => name);
@@ -114,7 +113,7 @@ async function verifyCopy(database: Database, part: string, terminal: Terminal):
   await handle.close();
   try {
     await copyTo(database, path);
-    const copy = openFile(pathToFileURL(path).href, "manage");
+    const copy = openFile(fileUrlOf(path), "manage");
     try {
       await migrate(copy, migrations, Date.now());
       return await verify(copy, terminal);

@@ -14,7 +14,13 @@ const markIn = (folder: string): string => join(folder, "running");
 export function openDemoFolder(): string {
   removeAbandoned();
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.once("exit", () => {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Windows removes no file that is open. The next demo removes it.
+    }
+  });
   createFile(markIn(folder));
   claimFile(markIn(folder));
   return folder;
@@ -30,8 +36,11 @@ function removeAbandoned(): void {
     try {
       if (Date.now() - statSync(folder).mtimeMs < claimTime) continue;
       const claim = claimFile(markIn(folder));
-      rmSync(folder, { recursive: true, force: true });
-      claim.release();
+      try {
+        rmSync(folder, { recursive: true, force: true });
+      } finally {
+        claim.release();
+      }
     } catch {
       // Its demo runs, or it belongs to another user.
     }

@@ -58,7 +58,8 @@ export function stopOnSignal(
       process.exit(1);
     }
   };
-  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, onSignal(signal));
+  // SIGBREAK is Ctrl-Break on Windows, where nothing else can send SIGTERM. Other systems do not know it.
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"]) process.on(signal, onSignal(signal));
   if (!ignoresHangup()) process.on("SIGHUP", onSignal("SIGHUP"));
 
   function crash(error: unknown): void {

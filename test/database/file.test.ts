@@ -5,7 +5,9 @@ import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import Libsql from "libsql";
+import { filePathOf } from "../../src/common/config.ts";
 import type { Database } from "../../src/database/database.ts";
+import { fileUrlOf } from "../../src/database/file.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { fileOf } from "../../src/database/source.ts";
 import { createFolder } from "../conformance/processes.ts";
@@ -151,6 +153,22 @@ test("does not use the VFS of SQLite3 Multiple Ciphers, which would accept a key
   const { buffer } = await file.read(new Uint8Array(16), 0, 16, 0);
   await file.close();
   assert.is(new TextDecoder().decode(buffer), "SQLite format 3\0");
+});
+
+test("the URL of a path names that path, on a drive of Windows too", () => {
+  for (
+    const path of ["/var/lib/ledger.db", "a b/100%25 #1?.db", "/C:/x.db", "C:\\data\\ledger.db", "C:/data/größe.db"]
+  ) {
+    assert.is(filePathOf(fileUrlOf(path)), path);
+  }
+});
+
+test("a commit is synced, on macOS through the cache of the disk too", async () => {
+  const database = openDatabase(`file:${await createPlace()}/ledger.db`);
+  for (const [pragma, value] of [["synchronous", 2], ["fullfsync", 1]] as const) {
+    assert.equal(await database.read({ sql: `pragma ${pragma}` }), [{ [pragma]: value }]);
+  }
+  database.close();
 });
 
 test.run();
