@@ -103,6 +103,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/yaml.ts"],
+  ["aws4fetch", "runtime/s3.ts"],
   ["diff", "management/prompt-text.ts"],
   ["d3-scale", "console/parts/chart.tsx"],
   ["d3-shape", "console/parts/chart.tsx"],

@@ -1,5 +1,8 @@
 // `backup now`, `backup list` and `backup check`: the backups of BACKUP_TO. And what `restore` is given.
+import { readPlace } from "../common/backup-settings.ts";
+import type { PlaceSettings } from "../common/backup-settings.ts";
 import { readConfig } from "../common/config.ts";
+import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
 import { findBackupKey } from "../runtime/backup-encryption.ts";
 import { findBackup } from "../runtime/backup-place.ts";
@@ -80,11 +83,19 @@ export async function findSource(
   const key = await findBackupKey(backupKeyFile);
   if (await exists(text)) return { from: text, key };
   const [, to, wanted] = text === latest
-    ? [text, requireBackups({ backups }).to, latest]
-    : /^(.+)@([^@/\\]+)$/s.exec(text) ?? [];
-  if (to === undefined || wanted === undefined) return { from: text, key };
-  const place = openPlace(to);
+    ? [text, undefined, latest]
+    : /^(.+)@([^@/\\]+)$/s.exec(text) ?? /^(s3:\/\/.+)\/([^/]+)$/s.exec(text) ?? [];
+  if (wanted === undefined) return { from: text, key };
+  const place = await openPlace(to === undefined ? requireBackups({ backups }).to : placeAt(to, env));
   return { from: { place, name: (await findBackup(place, readWanted(wanted))).name }, key };
+}
+
+/** The settings of a place in an argument. */
+function placeAt(to: string, env: Terminal["env"]): PlaceSettings {
+  const faults: string[] = [];
+  const place = readPlace("BACKUP", to, (name) => env[name] || undefined, faults);
+  if (faults.length > 0) throw invalid(faults.join(". "));
+  return place;
 }
 
 const units: [name: string, ms: number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000]];

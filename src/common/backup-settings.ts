@@ -1,11 +1,15 @@
 // Settings of scheduled backups.
 import { keepExpected, readKeepRules } from "./backup-keep.ts";
 import type { KeepRule } from "./backup-keep.ts";
+import { isBucket, readBucketSettings } from "./bucket-settings.ts";
+import type { BucketSettings } from "./bucket-settings.ts";
+
+/** A place for backups: the path of a folder, or the URL of a bucket with what its requests need. */
+export type PlaceSettings = Readonly<{ to: string; bucket?: BucketSettings | undefined }>;
 
 /** Where scheduled backups go, how often they are made, and which are kept. */
 export type BackupSettings = Readonly<{
-  /** A folder. */
-  to: string;
+  to: PlaceSettings;
   /** How long after the newest backup the next one is due, in ms. */
   every: number;
   keep: readonly KeepRule[];
@@ -25,12 +29,21 @@ export function readBackupSettings(
   if (to === undefined) return undefined;
   if (!isFile) faults.push("BACKUP_TO needs a database in a file. Use the backups of the libSQL server instead");
   if (to.includes("\0")) faults.push("BACKUP_TO must not contain NUL");
+  const place = readPlace("BACKUP_TO", to, read, faults);
   const every = readEvery(read("BACKUP_EVERY") ?? "1h");
   if (every === undefined) faults.push("BACKUP_EVERY must be a duration from 1m to 31d, such as 30m or 6h");
   const keep = readKeepRules(read("BACKUP_KEEP") ?? standardKeep);
   if (keep === undefined) faults.push(`BACKUP_KEEP ${keepExpected}`);
-  return Object.freeze({ to, every: every ?? units.h!, keep: keep ?? [] });
+  return Object.freeze({ to: place, every: every ?? units.h!, keep: keep ?? [] });
 }
+
+/** Reads what a place needs. `name` is what messages call it. */
+export const readPlace = (
+  name: string,
+  to: string,
+  read: (name: string) => string | undefined,
+  faults: string[],
+): PlaceSettings => Object.freeze(isBucket(to) ? { to, bucket: readBucketSettings(name, to, read, faults) } : { to });
 
 function readEvery(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];

@@ -47,7 +47,7 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
   if (!await exists(databaseFileOf(database))) {
     throw invalid(`The database ${describeDatabase(database.url)} (DATABASE_URL) does not exist`);
   }
-  const place = openPlace(to);
+  const place = await openPlace(to);
   return await withPart(database, terminal, async (part): Promise<Made> => {
     await place.tidy();
     const taken = (await place.list()).map(({ createdAt }) => createdAt);
@@ -103,7 +103,7 @@ async function thin(place: Place, keep: readonly KeepRule[], newest: number): Pr
 export type ListedBackup = Backup & { ageMs: number; keptBy: KeptBy[] };
 
 export async function listKept({ to, keep }: BackupSettings): Promise<ListedBackup[]> {
-  const backups = await openPlace(to).list(), now = Date.now();
+  const backups = await (await openPlace(to)).list(), now = Date.now();
   const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, now);
   return backups.map((backup) => ({
     ...backup,
@@ -118,7 +118,7 @@ export async function checkBackup(
   wanted: string | number,
   terminal: Terminal,
 ): Promise<Backup & Checked> {
-  const place = openPlace(requireBackups({ backups }).to), key = await findBackupKey(backupKeyFile);
+  const place = await openPlace(requireBackups({ backups }).to), key = await findBackupKey(backupKeyFile);
   const backup = await findBackup(place, wanted);
   const refuse = (cause: string) => unusable(`${backup.name} in ${place.name} cannot be restored: ${cause}`);
   return await withPart(database, terminal, async (part) => {

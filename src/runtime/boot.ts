@@ -93,7 +93,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics, onCheck: deliverer.wake });
   const backups = config.backups && startBackups({
     ...{ clock, log, metrics: service.metrics },
-    place: openPlace(config.backups.to),
+    place: await openPlace(config.backups.to),
     settings: config.backups,
   });
   stopOnSignal({ servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout });

@@ -1,6 +1,11 @@
 // Opens the place of a setting or an argument.
+import type { PlaceSettings } from "../common/backup-settings.ts";
 import { openFolderPlace } from "./backup-folder.ts";
 import type { Place } from "./backup-place.ts";
 
-/** Opens a place as `BACKUP_TO` names it. */
-export const openPlace = (to: string): Place => openFolderPlace(to);
+/** Opens a place. Only a bucket loads what it needs. */
+export async function openPlace({ to, bucket }: PlaceSettings): Promise<Place> {
+  if (bucket === undefined) return openFolderPlace(to);
+  const { openBucketPlace } = await import("./backup-bucket.ts");
+  return openBucketPlace(to, bucket);
+}

@@ -1,0 +1,142 @@
+// Requests to a bucket in S3, signed, and repeated after what may pass.
+import { createHash } from "node:crypto";
+import { AwsV4Signer } from "aws4fetch";
+import type { BucketSettings } from "../common/bucket-settings.ts";
+import { conflict } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
+
+/** A request. Its path follows the URL of the bucket. */
+export type S3Request = {
+  method: "GET" | "PUT" | "POST" | "DELETE";
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array<ArrayBuffer>;
+};
+
+/** What is known of a refused request. `code` is that of S3. */
+export type S3Error = Error & { status: number; code: string };
+
+const maxAttempts = 6;
+const firstPause = 250; // ms, doubled after each attempt
+const timeout = 300_000; // ms for a request with its response
+const maxMessage = 300; // characters
+
+/** Why the requests of a place fail, in sentences without secrets. */
+const advice: Record<string, string> = {
+  RequestTimeTooSkewed: "The clock of this machine differs too much from that of the server. Set it right",
+  InvalidAccessKeyId: "Check AWS_ACCESS_KEY_ID",
+  SignatureDoesNotMatch: "Check AWS_SECRET_ACCESS_KEY",
+  InvalidToken: "Check AWS_SESSION_TOKEN",
+  ExpiredToken: "Renew AWS_SESSION_TOKEN",
+  AuthorizationHeaderMalformed: "Check AWS_REGION",
+  PermanentRedirect: "Check AWS_REGION and the endpoint",
+  NoSuchBucket: "Create the bucket first",
+  AccessDenied: "The key needs the permissions to list, read, write and delete",
+};
+
+/** How to wait, so that tests need not. */
+export type Pause = (ms: number) => Promise<unknown>;
+
+const sleep: Pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** `name` is what messages call the place. */
+export function openBucket(name: string, settings: BucketSettings, pause = sleep) {
+  const { bucketUrl, region, accessKeyId, secretAccessKey, sessionToken } = settings;
+  const credentials = {
+    ...{ service: "s3", region, accessKeyId, secretAccessKey },
+    ...sessionToken === undefined ? {} : { sessionToken },
+  };
+
+  /** Sends a request once. Throws what the server says against it. */
+  async function send({ method, path, query = {}, headers, body }: S3Request, ended?: AbortSignal): Promise<Response> {
+    const url = new URL(`${bucketUrl}${path}`.replace(/\/$/, ""));
+    url.search = new URLSearchParams(query).toString();
+    const signer = new AwsV4Signer({
+      ...{ ...credentials, method, url: url.href },
+      headers: { ...headers, "X-Amz-Content-Sha256": createHash("sha256").update(body ?? "").digest("hex") },
+    });
+    const signed = await signer.sign();
+    const response = await fetch(signed.url, {
+      ...{ method, headers: signed.headers, redirect: "manual", signal: ended ?? AbortSignal.timeout(timeout) },
+      ...body === undefined ? {} : { body },
+    });
+    if (response.ok) return response;
+    throw refusalOf(response.status, await response.text());
+  }
+
+  const refusalOf = (status: number, text: string): S3Error => {
+    const code = elementOf(text, "Code") ?? "";
+    const said = elementOf(text, "Message") ?? "";
+    const about = advice[code] ?? (code === "" && status >= 300 && status < 400 ? advice.PermanentRedirect! : "");
+    const message = [`${status} ${code}`.trim(), said.replace(/\s+/g, " ").slice(0, maxMessage), about]
+      .filter((part) => part !== "").join(". ").replace(/\.\./g, ".");
+    return Object.assign(new Error(message), { status, code });
+  };
+
+  /** Runs what sends requests, again after what may pass. */
+  async function attempt<T>(what: string, work: (nth: number) => Promise<T>): Promise<T> {
+    for (let nth = 1;; nth++) {
+      try {
+        return await work(nth);
+      } catch (error) {
+        if (nth === maxAttempts || !mayPass(error)) throw fail(what, error);
+      }
+      await pause(firstPause * 2 ** (nth - 1) * (0.5 + Math.random() / 2));
+    }
+  }
+
+  const fail = (what: string, error: unknown): Error => {
+    const cause = isRefused(error) ? error.message : describeError(error);
+    return Object.assign(conflict(`${name} cannot be ${what}: ${cause}`), { cause: error });
+  };
+
+  return {
+    attempt,
+    fail,
+    send,
+    /** Sends a request, and returns the body of its response, which must have this element if that is given. */
+    request: (what: string, request: S3Request, element?: string): Promise<string> =>
+      attempt(what, async () => {
+        const text = await (await send(request)).text();
+        if (element === undefined || text.includes(`<${element}`)) return text;
+        // S3 may begin a 200 before it knows that it fails.
+        if (/<Error[\s>]/.test(text)) throw refusalOf(500, text);
+        throw oddAnswer();
+      }),
+  };
+}
+
+export type Bucket = ReturnType<typeof openBucket>;
+
+/** Not what S3 says, but a proxy or a portal may. */
+export const oddAnswer = () => new TypeError("The answer is none of S3. Check the endpoint");
+
+export const isRefused = (error: unknown): error is S3Error =>
+  error instanceof Error && "status" in error && "code" in error;
+
+/** Whether a request may succeed if it is repeated: the network failed, or the server. A bucket that is full stays full. */
+const mayPass = (error: unknown): boolean =>
+  !isRefused(error) || error.code === "RequestTimeout" || [408, 429].includes(error.status) ||
+  error.status >= 500 && ![501, 507].includes(error.status);
+
+/** The text of the first element of that name. */
+export function elementOf(xml: string, name: string): string | undefined {
+  const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
+  return text === undefined ? undefined : unescape(text);
+}
+
+/** The contents of all elements of that name. */
+export const elementsOf = (xml: string, name: string): string[] =>
+  [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, content]) => content!);
+
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+const unescape = (text: string): string =>
+  text.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, name?: string) => {
+    const code = hex !== undefined ? parseInt(hex, 16) : decimal !== undefined ? Number(decimal) : undefined;
+    if (code !== undefined) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    return entities[name!] ?? whole;
+  });
+
+export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);

@@ -1,0 +1,115 @@
+// Backups in a bucket of a real server, by commands, which are killed.
+// Runs on every runtime in CI.
+import { rm, writeFile } from "node:fs/promises";
+import { isFull, suite } from "../suite.ts";
+import * as assert from "uvu/assert";
+import { createFolder, runFile, startCommand, startService } from "../conformance/processes.ts";
+import { audit, createSeededDatabase } from "../faults/audit.ts";
+import { emptyOutcomes, startLoad } from "../faults/load.ts";
+import { startBucket } from "../runtime/bucket.ts";
+import { commandOf, currentRuntime } from "../runtimes.ts";
+import { runIn } from "./places.ts";
+
+const test = suite(`backups in S3 on ${currentRuntime}`);
+
+const { path: folder, remove } = await createFolder();
+const bucket = await startBucket(`${folder}/bucket`);
+test.after(async () => {
+  await bucket.stop();
+  await remove();
+});
+
+const seeded = await createSeededDatabase(`file:${folder}/ledger.db`);
+const keyFile = `${folder}/backup.key`;
+await writeFile(keyFile, "0f".repeat(32));
+const settings = { ...bucket.env, DATABASE_URL: seeded.url, BACKUP_KEY_FILE: keyFile };
+const cli = (args: string[], env = {}) => runFile(currentRuntime, "src/cli.ts", args, { ...settings, ...env });
+
+type Listed = { name: string; createdAt: number };
+
+const list = async () => (await runIn(["backup", "list", "--json"], settings)).json as Listed[];
+
+test("after the disk is gone, the newest backup restores with all that was answered before it", async () => {
+  const service = await startService(currentRuntime, { DATABASE_URL: seeded.url });
+  const load = startLoad({ bases: [service.url], connections: 8, tenant: seeded.tenant });
+  while (load.outcomes.recorded.length < 100) await load.untilSuccess();
+  const recorded = [...load.outcomes.recorded];
+  const { code, said } = await cli(["backup", "now"]);
+  assert.is(code, 0, said);
+  assert.match(said, /Backed up .* to promptledger-\w+\.db\.gz\.enc in s3:\/\/backups\/prod\/ledger in /);
+  await load.stop();
+  assert.is(await service.stop("SIGKILL"), "SIGKILL");
+  for (const suffix of ["", "-wal", "-shm"]) await rm(`${folder}/ledger.db${suffix}`, { force: true });
+
+  const [newest] = await list();
+  const { BACKUP_TO } = settings;
+  for (const source of [`${BACKUP_TO}@${new Date().toISOString()}`, `${BACKUP_TO}/${newest!.name}`, "latest"]) {
+    const restored = await cli(["restore", source]);
+    assert.is(restored.code, 0, restored.said);
+    const { lost, faults } = await audit(seeded, { ...emptyOutcomes(), recorded });
+    assert.equal([lost, faults], [0, []]);
+  }
+});
+
+test("the service on another machine finds the place by the settings alone", async () => {
+  const { url } = { url: `file:${folder}/elsewhere.db` };
+  const { BACKUP_TO: _, ...env } = settings;
+  const { code, said } = await cli(["restore", `${bucket.env.BACKUP_TO}@latest`], {
+    ...env,
+    BACKUP_TO: "",
+    DATABASE_URL: url,
+  });
+  assert.is(code, 0, said);
+});
+
+const refusals: [name: string, env: Record<string, string>, error: RegExp][] = [
+  ["a bucket that has no name", { BACKUP_TO: "s3://" }, /BACKUP_TO must be s3:\/\/bucket or s3:\/\/bucket\/prefix/],
+  ["no key", { AWS_ACCESS_KEY_ID: "" }, /AWS_ACCESS_KEY_ID must be set for a place in S3/],
+  [
+    "http without encryption",
+    { AWS_ENDPOINT_URL_S3: "http://10.0.0.9", BACKUP_KEY_FILE: "" },
+    /AWS_ENDPOINT_URL_S3 must be an https: URL, as http: needs BACKUP_KEY_FILE/,
+  ],
+  [
+    "an endpoint with a password",
+    { AWS_ENDPOINT_URL_S3: "https://a:b@s3.example" },
+    /AWS_ENDPOINT_URL_S3 must not contain a user name/,
+  ],
+  ["a wrong secret", { AWS_SECRET_ACCESS_KEY: "hunter2hunter2" }, /cannot be listed: 403 SignatureDoesNotMatch/],
+];
+
+for (const [name, env, error] of refusals) {
+  test(`refuses ${name}, and repeats no secret`, async () => {
+    const { code, said } = await runIn(["backup", "now"], { ...settings, ...env });
+    assert.is(code, 1);
+    assert.match(said, error);
+    assert.not.match(said, /hunter2|a:b@/);
+  });
+}
+
+const kills = isFull ? 60 : 2;
+
+test("whenever a backup is killed, every listed backup restores, and the next one succeeds", async () => {
+  // Each backup removes one, so that some are killed while they do.
+  const env = { ...settings, BACKUP_KEEP: "2 latest" };
+  const backUp = () => startCommand([...commandOf[currentRuntime]("src/cli.ts"), "backup", "now"], env);
+  const start = performance.now();
+  assert.is(await backUp().ended, 0);
+  const duration = performance.now() - start;
+  for (let kill = 0; kill < kills; kill++) {
+    const running = backUp();
+    await new Promise((resolve) => setTimeout(resolve, duration * (0.3 + 0.8 * kill / kills)));
+    await running.stop("SIGKILL");
+    const listed = await list();
+    assert.ok(listed.length > 0);
+    for (const { name } of listed.slice(0, 2)) {
+      const { code, said } = await runIn(["backup", "check", name], settings);
+      assert.is(code, 0, said);
+    }
+  }
+  const last = backUp();
+  assert.is(await last.ended, 0, last.said());
+  assert.is((await list()).length, 2);
+});
+
+test.run();
