@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "036-request-changes";
+export const latestMigration = "035-request-changes";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1213,14 +1213,14 @@ create index firing_alerts on alerts (id) where state = 'firing';
 `,
   },
   {
-    name: "035-own-tokens",
+    name: "034-own-tokens",
     checksum: "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
     sql: `-- The person that a token belongs to. All tokens of a person are one person where two have to agree.
 alter table management_tokens add column owner text;
 `,
   },
   {
-    name: "036-request-changes",
+    name: "035-request-changes",
     checksum: "28fcc11d34d03261712dae84ae9d693300d4587143201354993be8f910d46ed1",
     sql: `-- How many other people must approve a change of a deployment.
 alter table deployments add column approvals integer not null default 0 check (approvals in (0, 1));

@@ -79,8 +79,8 @@ const landed = {
   "031-find-due-webhooks": "a9d04011a049d25eb26232926733e0487160dae55b45a98ea038866cfa3cd766",
   "032-create-budgets": "235c2fdc4cb49281afde1f9da52dafd952888c58fa63ed9dc78bba69dfe3c10c",
   "033-create-alerts": "617083052819ee2c4d0fab26ed49ecb03e0968ee966b9915737812e6ce7a93be",
-  "035-own-tokens": "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
-  "036-request-changes": "28fcc11d34d03261712dae84ae9d693300d4587143201354993be8f910d46ed1",
+  "034-own-tokens": "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
+  "035-request-changes": "28fcc11d34d03261712dae84ae9d693300d4587143201354993be8f910d46ed1",
 };
 
 test("a migration that has landed is never edited", () => {
