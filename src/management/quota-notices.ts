@@ -23,6 +23,7 @@ const reached = `
     -- The quota of a month that is over may have been another one.
     and (q.month >= :month or not exists (
       select 1 from audit_log a where a.target_id = w.id and a.action = 'workspace.updated' and a.created_at >= :start
+        and a.after ->> 'monthlyLimit' is not null
     ))
   order by w.id, q.month, t.value limit ${batch}`;
 

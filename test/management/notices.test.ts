@@ -90,6 +90,7 @@ test("a threshold that was passed while no service ran is said up to a day after
     world.now = Date.UTC(2026, 10, 30, 23, 59);
     await use(world, 5);
     world.now = Date.UTC(2026, 11, 1) + late;
+    taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { name: "Acme Ltd" }));
     await check(world);
     assert.is((await saidOf(world)).length, expected);
   }
