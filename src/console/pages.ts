@@ -4,6 +4,8 @@ import { agreementPage } from "./pages/agreement.tsx";
 import { alertPage } from "./pages/alert.tsx";
 import { alertsPage } from "./pages/alerts.tsx";
 import { auditExport, auditPage } from "./pages/audit.tsx";
+import { budgetPage } from "./pages/budget.tsx";
+import { budgetsPage } from "./pages/budgets.tsx";
 import { changePage } from "./pages/change.tsx";
 import { changesPage } from "./pages/changes.tsx";
 import { comparePage } from "./pages/compare.tsx";
@@ -66,6 +68,8 @@ export const pages: readonly (Page | Resource)[] = [
   sessionPage,
   sessionsPage,
   usagePage,
+  budgetsPage,
+  budgetPage,
   alertsPage,
   alertPage,
   keysPage,

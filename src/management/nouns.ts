@@ -157,7 +157,7 @@ export const nouns = {
     title: "'$' || amount || ' per ' || per",
     tables: [{ name: "budgets" }, { name: "budget_periods", key: "budget_id, period", holder: "budget_id" }],
     audit: { unlogged: ["createdAt", "promptName", "keyName"] },
-    page: "usage",
+    page: "usage/budgets/:id",
   },
   token: {
     name: "Token",

@@ -217,7 +217,7 @@ async function changeAll(world: World): Promise<Record<string, string>> {
   taken(await world.manage("POST", `/deployments/${guarded}/protect`, { approvals: 1 }));
   const archiving = taken<DeploymentResult>(await world.manage("POST", `/deployments/${guarded}/archive`), 202);
   const webhook = await make("/webhooks", { url: "https://example.com/", workspaceId });
-  await make(`${of}/budgets`, { amount: "50", per: "month" });
+  const budget = await make(`${of}/budgets`, { amount: "50", per: "month" });
   const alert = await make(`${of}/alerts`, { condition: "records<1" });
   return {
     key: keyId,
@@ -228,6 +228,7 @@ async function changeAll(world: World): Promise<Record<string, string>> {
     review,
     webhook,
     alert,
+    budget,
     change: archiving.request!.id,
   };
 }

@@ -18,6 +18,7 @@ import type { Html, Part } from "../html.ts";
 import { link, listMost, missingRole, missingRoles, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { firingAlerts } from "../parts/alert.tsx";
+import { usedUpBudgets } from "../parts/budget.tsx";
 import { Empty, Section } from "../parts/elements.tsx";
 import { FeedbackList, findRules } from "../parts/feedback-figures.tsx";
 import { failuresTable, healthTable, newestFailuresFrom, span } from "../parts/health.tsx";
@@ -47,7 +48,8 @@ export const overviewPage: Page = {
       ...{ hasPrompt: prompts.items.length > 0, deployments, hasKey: keys.items.length > 0 },
       isUsed: months.items.length > 0,
     };
-    const usage = await call(readUsage, { workspaceId, month: monthOf(now) }, [0, 0.2]);
+    const usage = await call(readUsage, { workspaceId, month: monthOf(now) }, [0, 0.15]);
+    const budgets = await usedUpBudgets(visit, [0.15, 0.2]);
     const range = { from: now - 2 * span, splitAt: now - span, interval: "day" as const };
     const stats = await call(readWorkspaceStats, { workspaceId, ...range }, [0.2, 0.9]);
     const from = newestFailuresFrom(stats, now, lastFailures);
@@ -65,6 +67,7 @@ export const overviewPage: Page = {
           {await firstSteps(visit, begun)}
           {await firingAlerts(visit, workspaceId)}
           {await brokenWebhooks(visit, workspaceId)}
+          {budgets}
           {deployments.length > 0 && (
             <Section title="Last 7 days" aside={<a href={link(visit, ["deployments"])}>All deployments</a>}>
               {healthTable(visit, stats, deployments)}

@@ -4,6 +4,7 @@
 /** @jsxFrag Fragment */
 import { decimalText, readAmount } from "../../common/decimal.ts";
 import { endOfMonth, isMonth, monthOf, startOfMonth } from "../../common/month.ts";
+import { listBudgets } from "../../management/budgets.ts";
 import { readCosts } from "../../management/costs.ts";
 import type { MonthCosts } from "../../management/costs.ts";
 import { listMonths, readUsage } from "../../management/usage.ts";
@@ -14,6 +15,7 @@ import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
+import { BudgetsTable, shownBudgets } from "../parts/budget.tsx";
 import { Empty, Notice, Section, Table } from "../parts/elements.tsx";
 import { QuotaPanel, UsageChart } from "../parts/quota.tsx";
 import { momentText } from "./inputs.tsx";
@@ -32,7 +34,8 @@ export const usagePage: Page = {
     const isUnknown = asking !== "" && asking !== month;
     const months = await call(listMonths, { workspaceId, limit: mostMonths });
     const usage = await call(readUsage, { workspaceId, month }, [0, 0.5]);
-    const costs = await call(readCosts, { workspaceId, month }, [0.5, 1]);
+    const costs = await call(readCosts, { workspaceId, month }, [0.5, 0.9]);
+    const budgets = month === monthOf(now) && await call(listBudgets, { workspaceId, limit: shownBudgets }, [0.9, 1]);
     return {
       title: `Usage in ${month}`,
       ...isUnknown && { kind: "invalid" },
@@ -45,6 +48,13 @@ export const usagePage: Page = {
           {usage.days.length > 0 && (
             <Section title="By day">
               <UsageChart visit={visit} usage={usage} />
+            </Section>
+          )}
+          {budgets && (
+            <Section title="Budgets" aside={<a href={link(visit, ["usage", "budgets"])}>All budgets</a>}>
+              {budgets.items.length === 0
+                ? <p class="hint">No budget yet. One says when records cost more than you expect.</p>
+                : <BudgetsTable visit={visit} budgets={budgets.items} />}
             </Section>
           )}
           <Section title="By key and deployment">{keysOf(usage)}</Section>

@@ -1,0 +1,77 @@
+// What pages show of budgets: what is spent of each, and which are used up.
+/** @jsxRuntime classic */
+/** @jsx h */
+/** @jsxFrag Fragment */
+import { listBudgets } from "../../management/budgets.ts";
+import type { Budget, BudgetState } from "../../management/budgets.ts";
+import { counted, number, usd } from "../format.tsx";
+import { breakable, Fragment, h, isolated } from "../html.ts";
+import type { Html, Part } from "../html.ts";
+import { link, workspaceOf } from "../page.ts";
+import type { ConsoleRequest } from "../page.ts";
+import { ShareBar } from "./chart.tsx";
+import { Notice, Table } from "./elements.tsx";
+
+const mostBudgets = 100; // as many as a workspace has
+
+/** How many budgets a page shows. */
+export const shownBudgets = 25;
+
+/** `$50.00 per month` */
+export const budgetName = ({ amount, per }: Pick<Budget, "amount" | "per">): Html => <>{usd(amount)} per {per}</>;
+
+/** Whose records a budget is about. */
+export function budgetScope(visit: ConsoleRequest, { promptId, promptName, keyId, keyName }: Budget): Part {
+  const prompt = promptId !== null && (
+    <a href={link(visit, ["prompts", promptId])}>{breakable(promptName ?? promptId)}</a>
+  );
+  const key = keyId !== null && (
+    <>
+      key <a href={link(visit, ["keys", keyId])}>{isolated(keyName || keyId)}</a>
+    </>
+  );
+  if (!prompt && !key) return "the workspace";
+  return [prompt, prompt && key && ", ", key];
+}
+
+/** What is spent of a budget, against its amount. */
+export const SpentBar = ({ budget: { spent, amount, percent, unpriced } }: { budget: BudgetState }): Html => (
+  <>
+    <ShareBar part={Number(spent)} whole={Number(amount)} label="of the budget is spent" />
+    <p class="hint">
+      {usd(spent)} spent, {number(percent, "%")}
+      {unpriced > 0 && <>, not counting {counted(unpriced, "record")} without a cost</>}
+    </p>
+  </>
+);
+
+/** Budgets with what is spent of each. */
+export const BudgetsTable = ({ visit, budgets }: { visit: ConsoleRequest; budgets: readonly BudgetState[] }): Html => (
+  <Table
+    caption="Budgets"
+    rows={budgets}
+    columns={[
+      {
+        label: "Budget",
+        isHead: true,
+        cell: (budget) => <a href={link(visit, ["usage", "budgets", budget.id])}>{budgetName(budget)}</a>,
+      },
+      { label: "Of", cell: (budget) => budgetScope(visit, budget) },
+      { label: "Period", cell: ({ period }) => period },
+      { label: "Spent", isMain: true, cell: (budget) => <SpentBar budget={budget} /> },
+    ]}
+  />
+);
+
+/** Warns of budgets that are used up; nothing if none is. */
+export async function usedUpBudgets(visit: ConsoleRequest, part: readonly [number, number]): Promise<Part> {
+  const input = { workspaceId: workspaceOf(visit).id, limit: mostBudgets };
+  const { items } = await visit.call(listBudgets, input, part);
+  const usedUp = items.filter(({ percent }) => percent >= 100);
+  return usedUp.length > 0 && (
+    <Notice kind="warning">
+      <a href={link(visit, ["usage", "budgets"])}>{counted(usedUp.length, "budget")}</a>{" "}
+      {usedUp.length === 1 ? "is" : "are"} used up. Requests are still accepted.
+    </Notice>
+  );
+}
