@@ -15,10 +15,12 @@ import { toNodeHandler } from "../../src/node.ts";
 import { writeHistory } from "../../src/runtime/demo-history.ts";
 import { adminToken, bearer, captureLog, createWorld, openMemory, wholePages } from "../helpers.ts";
 import { moveCommits } from "../management/filled-log.ts";
+import { deliverer } from "../management/deliverer.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { attacks } from "./attacks.ts";
 import { findViolations, openContext, startBrowser } from "./browser.ts";
 import { holding } from "./holding.ts";
+import { walkThroughEvents } from "./events-walk.ts";
 import { reviewForAnHour } from "./hour.ts";
 import { workThroughReview } from "./review-walk.ts";
 import { walkThroughRollout } from "./rollout-walk.ts";
@@ -47,7 +49,10 @@ async function stage() {
     close();
     await service.close();
   };
-  return { ...demo, origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/console`, service, end };
+  const deliver = async (status: number, text: string) =>
+    void await deliverer({ database, now: Date.now() }, () => ({ status, text })).run();
+  const origin = `http://127.0.0.1:${port}`;
+  return { ...demo, origin, url: `${origin}/console`, service, deliver, end };
 }
 
 /** A service mounted in Express, whose pages show their progress at once, and whose reads can be held. `sent` is what it has sent. */
@@ -420,6 +425,17 @@ if (currentRuntime === "Node") {
     test.full(`a rollout is started, raised, completed and stopped by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
       const own = await stage();
       await walkThroughRollout(browser, own, hasScripts, async (page) => {
+        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
+      });
+      await own.end();
+    });
+  }
+
+  for (const hasScripts of [true, false]) {
+    test.full(`webhooks, alerts and budgets are made and looked at by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
+      const own = await stage();
+      await walkThroughEvents(browser, own, hasScripts, async (page) => {
         if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
         assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
       });

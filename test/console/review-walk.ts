@@ -1,8 +1,7 @@
 // A review in a browser, with scripts or without: created of a filter, worked through and looked at, by keys alone.
 import * as assert from "uvu/assert";
 import type { Browser, Page } from "playwright-core";
-import { openPage } from "./browser.ts";
-import { enter, go } from "./week.ts";
+import { enterByKeys } from "./by-keys.ts";
 import type { Place } from "./week.ts";
 
 /** Works through a review of three records of a place whose workspace has declared `thumb`. `look` is called on each page. */
@@ -12,9 +11,7 @@ export async function workThroughReview(
   hasScripts: boolean,
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
-  const { keyboard } = page;
-  const press = (key: string) => go(page, () => keyboard.press(key));
+  const { page, press, enterOn, type, end } = await enterByKeys(browser, place, hasScripts), { keyboard } = page;
   const button = (name: string) => page.getByRole("button", { name });
   /** Presses a button that a key leads to, or without scripts the browser's own keys. */
   const pressButton = async (name: string, key: string) => {
@@ -25,24 +22,19 @@ export async function workThroughReview(
   };
   const heading = () => page.locator("h1:visible").innerText();
 
-  await enter(page, place);
   await page.goto(`${page.url()}/records?last=30d`);
-  await page.getByRole("link", { name: "Review these" }).focus();
-  await press("Enter");
+  await enterOn("link", "Review these");
   assert.is(await heading(), "New review");
   await look(page);
   const title = `By keys, with${hasScripts ? "" : "out"} scripts`;
-  await page.getByLabel("Title").focus();
-  await keyboard.type(title);
+  await type("Title", title);
   await page.getByLabel("Records at most").fill("3");
-  await page.getByLabel("Feedback to give").focus();
-  await keyboard.type("thumb");
+  await type("Feedback to give", "thumb");
   await press("Enter");
   assert.is(await heading(), title);
   await look(page);
 
-  await button("Next record").focus();
-  await press("Enter");
+  await enterOn("button", "Next record");
   assert.is(await heading(), "Record 1 of 3");
   await look(page);
   // Feedback under the name of the review finishes the record.
@@ -50,17 +42,14 @@ export async function workThroughReview(
   assert.is(await heading(), "Record 2 of 3");
   await pressButton("Skip", "x");
   assert.is(await heading(), "Record 3 of 3");
-  await button("Give it back").focus();
-  await press("Enter");
+  await enterOn("button", "Give it back");
   assert.match(await page.locator(".notice").first().innerText(), "The record is given back.");
-  await button("Next record").focus();
-  await press("Enter");
+  await enterOn("button", "Next record");
   await pressButton("Done, next", "d");
   assert.match(await page.locator(".notice").first().innerText(), "No record is free now.");
   assert.match(await page.locator("main").innerText(), "3 of 3 finished");
   const [reviewer] = await page.getByRole("table", { name: "Reviewers" }).locator("tbody tr").allInnerTexts();
   assert.match(reviewer!.replace(/\s+/g, " "), "Ada 2 1 0 ");
   await look(page);
-  assert.equal(errors, []);
-  await context.close();
+  await end();
 }

@@ -1,8 +1,7 @@
 // A rollout in a browser, with scripts or without: started, raised, completed, and another one stopped, by keys alone.
 import * as assert from "uvu/assert";
 import type { Browser, Page } from "playwright-core";
-import { openPage } from "./browser.ts";
-import { enter, go } from "./week.ts";
+import { enterByKeys } from "./by-keys.ts";
 import type { Place } from "./week.ts";
 
 /** Walks through rollouts in the staging deployment of the demo. `look` is called on each page. */
@@ -12,22 +11,7 @@ export async function walkThroughRollout(
   hasScripts: boolean,
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const { context, page, errors } = await openPage(browser, { javaScriptEnabled: hasScripts, reducedMotion: "reduce" });
-  const { keyboard } = page;
-  const press = (key: string) => go(page, () => keyboard.press(key));
-  const enterOn = async (role: "link" | "button", name: string | RegExp) => {
-    await page.getByRole(role, { name }).first().focus();
-    await press("Enter");
-  };
-  const type = async (label: string, text: string) => {
-    await page.getByLabel(label, { exact: true }).focus();
-    await keyboard.press("Control+a");
-    await keyboard.type(text);
-  };
-  const notice = () => page.locator(".notice.done").first().innerText();
-  const facts = () => page.locator(".facts").first().innerText();
-
-  await enter(page, place);
+  const { page, press, enterOn, type, notice, facts, end } = await enterByKeys(browser, place, hasScripts);
   const overview = page.url();
   const start = async (percent: string) => {
     await page.goto(`${overview}/deployments`);
@@ -48,7 +32,7 @@ export async function walkThroughRollout(
   // Enter in a field takes the first button, which is the one that changes.
   await type("Percent", "50");
   await type("Guard", "");
-  await keyboard.press("Delete");
+  await page.keyboard.press("Delete");
   await press("Enter");
   assert.match(await notice(), "The rollout is changed.");
   assert.match(await facts(), `v${version} to 50 %`);
@@ -68,6 +52,5 @@ export async function walkThroughRollout(
   await enterOn("button", /^Stop: all get v/);
   assert.match(await notice(), `The rollout is stopped. All callers get version ${version}.`);
   await look(page);
-  assert.equal(errors, []);
-  await context.close();
+  await end();
 }

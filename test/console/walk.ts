@@ -23,6 +23,14 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     return page.url();
   };
   const review = await press("Create review"), reviewed = await press("Next record");
+  const create = async (path: string, label: string, text: string, button: string) => {
+    await page.goto(at(path));
+    await page.getByLabel(label, { exact: true }).fill(text);
+    return await press(button);
+  };
+  await create("webhooks", "URL", "https://hooks.example.com/", "Create webhook");
+  await go(page, () => page.getByRole("link", { name: "I have copied it" }).click());
+  const webhook = page.url(), delivery = await press("Send a test");
   return {
     workspaces: new URL("workspaces", overview).href,
     overview,
@@ -52,11 +60,19 @@ export async function listPaths(page: Page): Promise<Record<string, string>> {
     search: at("search?q=a"),
     usage: at("usage"),
     prices: at("prices"),
+    budgets: at("usage/budgets"),
+    budget: await create("usage/budgets", "Amount", "50", "Create budget"),
+    alerts: at("alerts"),
+    alert: await create("alerts", "Condition", "failures>5%", "Create alert"),
+    webhooks: at("webhooks"),
+    webhook,
+    delivery,
     keys: at("keys"),
     key: await follow(at("keys"), "tbody th a"),
     tokens: at("tokens"),
     token: await follow(at("tokens"), "tbody th a"),
     settings: at("settings"),
     audit: at("audit"),
+    "event-types": at("audit/types"),
   };
 }
