@@ -27,6 +27,7 @@ import { startProxy } from "./proxy.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stalledBodies } from "./stalled-bodies.ts";
 import { stopped } from "./stopped.ts";
+import { webhooksOnFile, webhooksOnServer } from "./webhooks.ts";
 
 /** Starts a service on a libSQL server behind a proxy, under load. `end` stops all of it, and returns the audit. */
 async function startBehindProxy(runtime: Runtime, path: string, connections: number) {
@@ -240,6 +241,8 @@ export const faults: Record<string, Fault> = {
   "odd answers to a client's queue": oddAnswers,
   "kill -9 under ten senders of feedback": feedbackOnFile,
   "kill -9 under ten senders of feedback, on a server": feedbackOnServer,
+  "kill -9 while webhooks get events": webhooksOnFile,
+  "kill -9 while webhooks get events, on a server": webhooksOnServer,
   "quota race on a server": raced,
   "kill -9 of the server": serverKilled,
   "server that never answers": serverSilent,
