@@ -1,5 +1,6 @@
 // Kills services that send to webhooks whose receiver fails at random, each in turn, while events are made.
 import { Webhook } from "standardwebhooks";
+import { send } from "../conformance/http-client.ts";
 import { startService, startSqld, until } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
@@ -12,6 +13,7 @@ import { inFolder, sleep } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 
 const failing = 0.05; // of the requests
+const done = 200, busy = 503; // statuses of a change
 const pause = 500; // ms between two looks at what is done
 
 /** How a run goes: on how many processes, how many events and kills it has, and random numbers from 0 to 1. */
@@ -46,7 +48,7 @@ export async function sendWhileKilled(
   }
   const step = Math.ceil(events / kills);
   for (let nth = 0, killed = 0; nth < events; nth++) {
-    await manage(at(nth), "PATCH", `/workspaces/${workspaceId}`, { name: `Name ${nth}` });
+    await until(() => rename(at(nth), workspaceId, `Name ${nth}`));
     if (nth % step !== Math.floor(step / 2)) continue;
     const victim = killed++ % processes;
     await services[victim]!.stop("SIGKILL");
@@ -64,6 +66,19 @@ export async function sendWhileKilled(
     lost: found.reduce((sum, { lost }) => sum + lost, 0),
     requests: receiver.received.length,
   };
+}
+
+/**
+ * Renames a workspace. Returns whether it has the name. After a kill, the server may hold a transaction for some seconds, and a
+ * change that found the database busy may have been made.
+ */
+async function rename(base: string, workspaceId: string, name: string): Promise<boolean> {
+  const headers = [`Authorization: Bearer ${adminToken}`, "Content-Type: application/json"];
+  const path = `/admin/v1/workspaces/${workspaceId}`;
+  const { status, text } = await send(base, path, { method: "PATCH", headers, body: JSON.stringify({ name }) });
+  if (status === busy) return (await send(base, path, { headers })).text.includes(`"name":"${name}"`);
+  if (status !== done) throw new Error(`The change got ${status}: ${text}`);
+  return true;
 }
 
 /** Whether all events are delivered. What failed waits for its time, and is sent at once instead. */
