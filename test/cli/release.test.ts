@@ -163,6 +163,27 @@ everywhere("a rollback elsewhere is drift, which apply does not undo", async (pl
   assert.equal(await ledger(), ["a 3", "a@production 3", "a@staging 3"]);
 });
 
+everywhere("where a deployment needs an approval, apply requests the promotion, says so and exits 3", async (place) => {
+  const { id, repository, apply, ledger } = await open(place, { "a.md": markdown("one") });
+  await apply();
+  await place.data(words`deploy protect a@production --workspace ${id} --approvals 1`);
+  await repository.put({ "a.md": markdown("two") });
+  const asked = await apply("--note", "Shorter");
+  assert.is(asked.code, 3);
+  const waits = /^a@production: version 1 → version 2 waits for an approval: see change show change_\w+$/m;
+  assert.match(asked.said, waits);
+  assert.match(asked.said, "Applied, all in one transaction\n");
+  assert.equal(await ledger(), ["a 2", "a@production 1", "a@staging 2"]);
+  for (const more of [[], ["--each"]]) {
+    const again = await apply("--json", ...more);
+    const { changes, prompts } = again.json as Data & { changes: number; prompts: { deployments: Data[] }[] };
+    const { request } = prompts[0]!.deployments[0] as unknown as { request: { state: string; note: string } };
+    assert.equal([again.code, changes, request.state, request.note], [3, 0, "open", "Shorter"]);
+    assert.match(again.said, waits);
+    assert.match(again.said, "Nothing had to be changed\n");
+  }
+});
+
 everywhere("a plan that was kept is applied exactly, once, and not when anything has moved since", async (place) => {
   const { repository, plan, ledger, push } = await open(place, { "a.md": markdown("one"), "b.md": markdown("b") });
   const file = `${repository.path}/plan.json`;

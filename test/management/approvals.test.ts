@@ -1,11 +1,15 @@
 // Approvals: who may request, approve, apply and see, and that what was approved is applied once, as it was seen.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import type { Refusal } from "../../src/common/errors.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
+import { approveChangeRequest } from "../../src/management/change-request-operations.ts";
 import type { ChangeRequest } from "../../src/management/change-requests.ts";
+import { promoteDeployment } from "../../src/management/deployment-changes.ts";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
 import type { Event } from "../../src/management/events.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
+import { call } from "../actions.ts";
 import { adminToken, createTenant, createWorld, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { approvals, approvalsOfProtection, changesOfAll, requestOf, setStage } from "./approval-table.ts";
@@ -265,6 +269,7 @@ test("a request is declined with a reason, and withdrawn by its maker alone", as
   }
   const declined = taken<ChangeRequest>(await scene.decide("bob", id, "decline", { reason: "Too warm" }));
   assert.equal([declined.state, declined.decidedBy, declined.reason], ["declined", "bob", "Too warm"]);
+  scene.world.now++;
   const next = await promote(scene, "ann");
   assert.is(taken<ChangeRequest>(await scene.decide("annsPhone", next.id, "withdraw")).state, "withdrawn");
   assert.equal((await readAll<ChangeRequest>(scene.world, "/changes")).map(({ state }) => state), [
@@ -378,14 +383,41 @@ test("an approval applies a rollout with the reason of its maker", async () => {
   });
 });
 
-test("code that embeds the service is the operator: it requests, and approves what others requested", async () => {
+test("the admin token and code that embeds the service are one person, whatever name they give", async () => {
+  const scene = await openScene(), { world } = scene, { deployId: id } = world;
+  const own = (id: string) => world.manage("POST", `/changes/${id}/approve`, { actor: "someone else" });
+  const { request } = await call(promoteDeployment, world.admin, { id, version: 2, actor: "build" });
+  assert.equal([request!.requestedBy, request!.source, request!.owner], ["build", world.admin.caller.source, null]);
+  refusedAs(409, "own_change_request", await own(request!.id));
+  taken(await scene.decide("operator", request!.id, "withdraw"));
+  const { id: other } = await promote(scene, "operator", { actor: "ann" });
+  const refusal = await call(approveChangeRequest, world.admin, { id: other }).catch((error: unknown) => error);
+  assert.is((refusal as Refusal).code, "own_change_request");
+  const { id: hers } = await promote(scene, "operator", { actor: "ann", version: 2 });
+  taken(await scene.decide("ann", hers, "approve"));
+});
+
+test("an approval refuses another content than was requested", async () => {
+  const scene = await openScene(), { id } = await promote(scene, "ann");
+  await scene.world.database.write([{ sql: "update prompt_versions set messages = '[]' where version = 2" }]);
+  refusedAs(409, "change_request_stale", await scene.decide("bob", id, "approve"));
+  assert.is((await scene.show()).currentVersion, 1);
+});
+
+test("an approval refuses another revision, even where nothing has ended the request", async () => {
+  const scene = await openScene(), { id } = await promote(scene, "ann");
+  await scene.world.database.write([{ sql: "update deployments set revision = revision + 1" }]);
+  refusedAs(409, "change_request_stale", await scene.decide("bob", id, "approve"));
+  assert.is((await scene.show()).currentVersion, 1);
+});
+
+test("what no longer can be done is refused to who approves it, and the request stays open", async () => {
   const scene = await openScene(), { world } = scene;
-  const { id } = await promote(scene, "operator", { actor: "someone else" });
-  refusedAs(
-    409,
-    "own_change_request",
-    await world.manage("POST", `/changes/${id}/approve`, { actor: "yet another" }),
-  );
+  const { id } = requested(await scene.change("ann", "rename", { name: "main" }));
+  const body = { name: "main", promptId: world.promptId };
+  taken(await world.manage("POST", `/workspaces/${world.workspaceId}/deployments`, body), 201);
+  refusedAs(409, "deployment_name_taken", await scene.decide("bob", id, "approve"));
+  assert.is((await find(scene, id)).state, "open");
 });
 
 test.run();
