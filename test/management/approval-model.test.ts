@@ -202,7 +202,7 @@ async function makeStage() {
 
 test("every history leaves what the model says, and the audit log agrees", async () => {
   const { tenant, cast, statements } = await makeStage();
-  const history = fc.array(fc.oneof(...steps), { minLength: 5, maxLength: isFull ? 60 : 30 });
+  const history = fc.array(fc.oneof(...steps), { minLength: 10, maxLength: isFull ? 60 : 30, size: "max" });
   const property = fc.asyncProperty(history, async (all) => {
     const world = await createWorld({ tenant, database: await openCopy(statements) });
     const real = { world, cast },
