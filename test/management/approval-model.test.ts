@@ -88,11 +88,15 @@ const versions = fc.integer({ min: 1, max: 3 });
 const step = (said: string, run: Step["run"]): Step => ({ said, run });
 
 const steps: fc.Arbitrary<Step>[] = [
-  fc.tuple(actors, versions).map(([actor, version]) =>
-    step(`${actor} promotes ${version}`, async (model, real) => {
-      const expected = ask(model, actor, { kind: "promote", version });
-      assert.is(await onDeployment(real, actor, "promote", { version }), expected);
-    })
+  ...Array.from(
+    { length: 4 },
+    () =>
+      fc.tuple(actors, versions).map(([actor, version]) =>
+        step(`${actor} promotes ${version}`, async (model, real) => {
+          const expected = ask(model, actor, { kind: "promote", version });
+          assert.is(await onDeployment(real, actor, "promote", { version }), expected);
+        })
+      ),
   ),
   actors.map((actor) =>
     step(`${actor} activates`, async (model, real) => {
@@ -225,7 +229,7 @@ test("every history leaves what the model says, and the audit log agrees", async
     const { audit } = taken<{ audit: { isIntact: boolean; rows: object[] } }>(await world.manage("GET", "/verify"));
     assert.equal([audit.isIntact, audit.rows], [true, []]);
   });
-  await fc.assert(property, { numRuns: isFull ? 300 : 12 });
+  await fc.assert(property, { numRuns: isFull ? 300 : 20 });
 });
 
 test.run();
