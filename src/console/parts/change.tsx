@@ -1,6 +1,7 @@
 // Change requests in pages: their lists and states, and what forms say where a change takes an approval.
 /** @jsxRuntime classic */
 /** @jsx h */
+/** @jsxFrag Fragment */
 import { isRequestable } from "../../management/change-request-operations.ts";
 import { makerOf } from "../../management/change-requests.ts";
 import type { ChangeRequest } from "../../management/change-requests.ts";
