@@ -49,6 +49,8 @@ export const eventTypes = {
   "log.pruned": "Old calls and records were removed",
   "upkeep.failed": "Retention or the deletion of a workspace has begun to fail",
   "upkeep.recovered": "Retention or the deletion of a workspace works again",
+  "backup.failed": "Scheduled backups have begun to fail",
+  "backup.recovered": "A backup has succeeded after some that failed",
   "feedback_name.declared": "A name of feedback was declared",
   "feedback_name.undeclared": "A name of feedback is declared no more",
   "review.created": "A list of records to review was made",
@@ -83,6 +85,8 @@ const found: ReadonlySet<string> = new Set<keyof typeof eventTypes>([
   "token.expiring",
   "upkeep.failed",
   "upkeep.recovered",
+  "backup.failed",
+  "backup.recovered",
 ]);
 /** Whether a service finds such events by itself. */
 export const isFound = (type: string): boolean => found.has(type);

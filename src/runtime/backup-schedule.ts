@@ -12,8 +12,9 @@ import type { Metrics } from "../common/metrics.ts";
 import type { Backup, Place } from "./backup-place.ts";
 import { ownCommand } from "./own-service.ts";
 
-const firstDelay = 10_000; // ms, because the start itself is busy
-const retryDelay = 300_000; // ms after a failure
+/** In ms: before the first look, because the start itself is busy, and after a failure. */
+const usualDelays = { first: 10_000, retry: 300_000 };
+const minDelay = 1_000; // ms between two looks
 const maxDelay = 3_600_000; // ms until it is looked again whether a backup is due
 const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
 
@@ -28,23 +29,27 @@ export type BackupState = {
 /** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
 export type MakeBackup = (ended: AbortSignal) => Promise<Backup & { removed: string[]; durationMs: number }>;
 
+/** Says why backups fail, or without a cause that one succeeded. */
+export type Notice = (cause: string | undefined) => Promise<void>;
+
 type Parts = {
   place: Place;
   settings: Pick<BackupSettings, "every">;
   clock: Clock;
   log: Log;
   metrics: Metrics;
+  notice: Notice;
   make?: MakeBackup;
-  delay?: number;
+  delays?: typeof usualDelays;
 };
 
 /** Starts the schedule. `stop` ends a backup that is being made. */
 export function startBackups(
-  { place, settings: { every }, clock, log, metrics, make = makeBackup, delay = firstDelay }: Parts,
+  { place, settings: { every }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }: Parts,
 ): { stop(): void; state(): BackupState } {
   const ending = new AbortController(), ended = ending.signal;
   const state: BackupState = { place: place.name, every, newest: undefined, failure: undefined };
-  let failures = 0;
+  let failures = 0, failuresInRow = 0;
   metrics.gauge(
     "promptledger_backup_last_success_timestamp_seconds",
     "The time of the state in the newest backup, in Unix seconds; 0 if none is known",
@@ -56,7 +61,7 @@ export function startBackups(
     () => state.newest?.bytes ?? 0,
   );
   metrics.gauge("promptledger_backup_failures_total", "Backups that failed", () => failures, "counter");
-  let timer = schedule(delay);
+  let timer = schedule(delays.first);
 
   function schedule(ms: number) {
     const timer = setTimeout(() => void runOnce(), ms);
@@ -66,18 +71,17 @@ export function startBackups(
 
   /** Makes a backup if one is due. The place says when the newest one was made, so that a restart makes none too early. */
   async function runOnce(): Promise<void> {
-    let next = retryDelay;
+    let next = delays.retry;
     try {
       state.newest = (await place.list()).find(({ createdAt }) => createdAt <= clock() + clockSkew);
       // One that takes longer than it is valid is followed by a rest as long.
       const rest = dueIn() > 0 || ended.aborted ? 0 : await makeOne();
-      if (state.failure !== undefined) log.info("Backups succeed again");
-      state.failure = undefined;
-      next = Math.max(dueIn(), rest);
+      await noteSuccess();
+      next = Math.max(minDelay, dueIn(), rest);
     } catch (error) {
-      noteFailure(error);
+      await noteFailure(error);
     }
-    if (!ended.aborted) timer = schedule(Math.min(Math.max(1_000, next), maxDelay));
+    if (!ended.aborted) timer = schedule(Math.min(next, maxDelay));
   }
 
   const dueIn = (): number => state.newest === undefined ? 0 : state.newest.createdAt + every - clock();
@@ -90,12 +94,31 @@ export function startBackups(
     return durationMs;
   }
 
-  function noteFailure(error: unknown): void {
+  async function noteSuccess(): Promise<void> {
+    if (state.failure !== undefined) log.info("Backups succeed again");
+    state.failure = undefined;
+    failuresInRow = 0;
+    await say(undefined);
+  }
+
+  /** What passes until the next attempt is no event. */
+  async function noteFailure(error: unknown): Promise<void> {
     if (ended.aborted) return;
     failures++;
+    failuresInRow++;
     const cause = error instanceof Refusal ? error.message : describeError(error);
     state.failure = { at: clock(), cause };
-    log.error("Backup failed; it is tried again", { cause, retryInMs: retryDelay });
+    log.error("Backup failed; it is tried again", { cause, retryInMs: delays.retry });
+    if (failuresInRow > 1) await say(cause);
+  }
+
+  /** A database that cannot be written keeps no backup from being made. */
+  async function say(cause: string | undefined): Promise<void> {
+    try {
+      if (!ended.aborted) await notice(cause);
+    } catch (error) {
+      log.error("The event of a backup cannot be stored", { cause: describeError(error) });
+    }
   }
 
   return {

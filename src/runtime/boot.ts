@@ -13,6 +13,7 @@ import { serveDatabase } from "../http/service.ts";
 import { claimFile, whileServed } from "../database/file-claim.ts";
 import { makeFile } from "../database/open-migrated.ts";
 import { fileOf } from "../database/source.ts";
+import { noticeBackup } from "../management/backup-notices.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
 import { findBackupKey } from "./backup-encryption.ts";
@@ -91,10 +92,10 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   );
   const servers = probes === undefined ? [server] : [server, probes];
   const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics, onCheck: deliverer.wake });
-  const backups = config.backups && startBackups({
-    ...{ clock, log, metrics: service.metrics },
-    place: await openPlace(config.backups.to),
-    settings: config.backups,
+  const place = config.backups && await openPlace(config.backups.to);
+  const backups = config.backups && place && startBackups({
+    ...{ clock, log, metrics: service.metrics, place, settings: config.backups },
+    notice: (cause) => noticeBackup({ database: yielding(database), clock }, place.name, cause),
   });
   stopOnSignal({ servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout });
 

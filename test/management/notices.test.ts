@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { Budget, BudgetState } from "../../src/management/budgets.ts";
+import { noticeBackup } from "../../src/management/backup-notices.ts";
 import { runChecks } from "../../src/management/checks.ts";
 import type { Event } from "../../src/management/events.ts";
 import { runUpkeep } from "../../src/management/upkeep.ts";
@@ -356,6 +357,25 @@ test("retention that fails is said once until it works again, and others' goes o
     await slackText(event),
     "Acme: The removal of what is past its retention fails. It is tried again each hour, and the log of the service says why",
   );
+  await verifyBalanced(world.admin);
+});
+
+test("backups that fail are said once, and when one succeeds again", async () => {
+  const world = await createWorld();
+  const notice = (cause?: string, place = "s3://backups") =>
+    noticeBackup({ database: world.database, clock: () => world.now }, place, cause);
+  await notice();
+  for (const cause of ["the bucket\nis full", "the key is wrong"]) await Promise.all([notice(cause), notice(cause)]);
+  assert.equal((await eventsOf(world, "backup.*")).map(({ note }) => note), [
+    "Backups fail, and are tried again: the bucket is full",
+  ]);
+  // A place that was set since then is backed up to.
+  for (let nth = 0; nth < 2; nth++) await notice(undefined, "/backups");
+  const [failed, recovered] = await eventsOf(world, "backup.*") as [Event, Event];
+  assert.equal([failed.type, recovered.type, recovered.workspaceId], ["backup.failed", "backup.recovered", null]);
+  assert.is(await slackText(recovered), "s3://backups: A backup to /backups has succeeded");
+  await notice("the disk is full".repeat(99));
+  assert.is((await eventsOf(world, "backup.failed")).length, 2);
   await verifyBalanced(world.admin);
 });
 

@@ -47,7 +47,7 @@ const ofService = [
 const list = "src/management/nouns.ts";
 
 /** What the audit log says of records, which it does not list when they arrive, and of what services find. */
-const deeds = ["log", "quota", "record", "records", "session", "upkeep"];
+const deeds = ["backup", "log", "quota", "record", "records", "session", "upkeep"];
 
 /** Inputs that are ids of an application's own. */
 const foreign = ["sessionId"];

@@ -28,10 +28,11 @@ function stage(ages: number[], fault?: () => Error | undefined) {
     list: () => Promise.resolve([...backups].sort((a, b) => b.createdAt - a.createdAt)),
     ...{ tidy: unused, put: unused, get: unused, remove: unused },
   };
-  const metrics = createMetrics();
+  const metrics = createMetrics(), notices: (string | undefined)[] = [];
   let isMaking: AbortSignal | undefined;
   const schedule = startBackups({
-    ...{ place, log, metrics, settings: { every: hour }, clock: () => start, delay: 0 },
+    ...{ place, log, metrics, settings: { every: hour }, clock: () => start, delays: { first: 0, retry: 0 } },
+    notice: (cause) => Promise.resolve(void notices.push(cause)),
     make(ended) {
       isMaking = ended;
       const found = fault?.();
@@ -40,7 +41,7 @@ function stage(ages: number[], fault?: () => Error | undefined) {
       return Promise.resolve({ ...backups.at(-1)!, removed: [], durationMs: 5 });
     },
   });
-  return { schedule, backups, lines, metrics, isMaking: () => isMaking };
+  return { schedule, backups, lines, metrics, notices, isMaking: () => isMaking };
 }
 
 test("a backup is made if the newest is as old as the interval, or if there is none", async () => {
@@ -67,10 +68,20 @@ test("a failure is logged, counted and kept until a backup succeeds", async () =
   const { schedule, lines, metrics } = stage([2 * hour], () => invalid("the bucket is full"));
   await until(() => lines.length > 0);
   schedule.stop();
-  assert.match(lines[0]!, /^Backup failed; it is tried again {"cause":"the bucket is full","retryInMs":300000}/);
+  assert.match(lines[0]!, /^Backup failed; it is tried again {"cause":"the bucket is full","retryInMs":0}/);
   assert.equal(schedule.state().failure, { at: start, cause: "the bucket is full" });
-  assert.match(metrics.text(), "promptledger_backup_failures_total 1");
+  assert.match(metrics.text(), /promptledger_backup_failures_total [1-9]/);
   assert.is(schedule.state().newest?.createdAt, start - 2 * hour);
+});
+
+test("a failure is an event once the next attempt fails too, and so is a success", async () => {
+  let left = 3;
+  const { schedule, notices, lines } = stage([], () => left-- > 0 ? invalid("the bucket is full") : undefined);
+  await until(() => schedule.state().newest !== undefined && notices.length > 2);
+  schedule.stop();
+  assert.equal(notices, ["the bucket is full", "the bucket is full", undefined]);
+  assert.is(lines.at(-1), "Backups succeed again {}");
+  assert.is(schedule.state().failure, undefined);
 });
 
 test("stopping ends the backup that is being made", async () => {
