@@ -10,6 +10,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { serveApp } from "../src/http/app.ts";
 import type { Handler } from "../src/http/edge.ts";
 import { consolePagesWith } from "../src/console/face.ts";
+import type { ReadBackups } from "../src/console/face.ts";
 import { feedback } from "../src/http/feedback.ts";
 import { managementWith } from "../src/http/management.ts";
 import { openapi } from "../src/http/openapi.ts";
@@ -31,7 +32,7 @@ export const adminToken = "admin-token-of-at-least-32-characters";
 const patience = 3_600_000; // ms: nothing gives up because the machine is slow
 
 /** The console, whose pages are answered whole. */
-export const wholePages = (options: { signInLimit?: BodyLimit; mayBeOff?: boolean } = {}) =>
+export const wholePages = (options: { signInLimit?: BodyLimit; mayBeOff?: boolean; readBackups?: ReadBackups } = {}) =>
   consolePagesWith({ pace: { quietMs: patience, stepMs: patience }, ...options });
 
 const patientManagement = managementWith({ adminToken }, () => createSlots(16, patience, managementOverloaded), {

@@ -1,4 +1,5 @@
 // The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
+import type { BackupState } from "../common/backup-settings.ts";
 import { invalid, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -50,8 +51,11 @@ export type ConsoleFace = Face & typeof identity & {
   createLink(token: string, options?: LinkOptions): string;
 };
 
+/** How the backups of the service are, or that it makes none. */
+export type ReadBackups = () => BackupState | "off";
+
 /** What the pages of one service share. */
-type State = EntranceState & { pace: Pace };
+type State = EntranceState & { pace: Pace; readBackups: ReadBackups | undefined };
 
 const nobodySignsIn = "consolePages() needs management({ adminToken }) or management({ tokens: true }) beside it: " +
   "adminToken is undefined and tokens is not true, so nobody can sign in";
@@ -71,10 +75,16 @@ export function consolePages(options: NoOptions = {}): ConsoleFace {
 
 /**
  * The same, with another pace for pages that take long, and another limit for the form that signs in. With `mayBeOff` it
- * takes a management that nobody can sign in to. Every page then says how to turn that on.
+ * takes a management that nobody can sign in to. Every page then says how to turn that on. `readBackups` is for a service that
+ * can make backups.
  */
 export function consolePagesWith(
-  { pace = defaultPace, signInLimit, mayBeOff = false }: { pace?: Pace; signInLimit?: BodyLimit; mayBeOff?: boolean },
+  { pace = defaultPace, signInLimit, mayBeOff = false, readBackups }: {
+    pace?: Pace;
+    signInLimit?: BodyLimit;
+    mayBeOff?: boolean;
+    readBackups?: ReadBackups | undefined;
+  },
 ): ConsoleFace {
   const links = createLinks();
   return {
@@ -100,7 +110,7 @@ export function consolePagesWith(
         const findPeople = () => management?.access(host)?.people;
         const sessions = createSessions(findPeople);
         const attempts = createAttempts(() => findPeople()?.provider?.publicUrl.startsWith("https:") === true);
-        const own = { links, sessions, attempts, readUnknown, base, pace };
+        const own = { links, sessions, attempts, readUnknown, base, pace, readBackups };
         return (ctx, context) => {
           const access = management?.access(host);
           const isOn = access !== undefined, { pathname } = new URL(ctx.request.url);
@@ -171,6 +181,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   let visit: ConsoleRequest = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
     ...{ query: readQuery(request), form: new URLSearchParams(), hasSession: readCookie(request) !== undefined },
+    backups: state.readBackups?.(),
     address: serviceAddress(request, state.base.slice(0, -consolePath.length)),
     download: (exported) => state.sendExport(exported, rawTextHeaders(), ownerOf(caller), ctx, context),
   };

@@ -1,5 +1,6 @@
 // What a page is, and what it works with: the operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
+import type { BackupState } from "../common/backup-settings.ts";
 import { invalid } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
@@ -49,6 +50,8 @@ export type ConsoleRequest = {
   address: string;
   /** Now, in Unix ms. */
   now: number;
+  /** How the backups of the service are. Undefined if it cannot make them by schedule. */
+  backups: BackupState | "off" | undefined;
   /** Calls an operation as the person who is signed in. */
   call: Call;
   /** Answers with the text of an export, as a file to keep. */

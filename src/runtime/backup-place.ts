@@ -1,11 +1,9 @@
 // Where backups are kept.
+import type { Backup } from "../common/backup-settings.ts";
 import { invalid } from "../common/errors.ts";
 import type { Packed } from "./backup-content.ts";
 import type { BackupKey, Content } from "./backup-encryption.ts";
 import { isEncryptedName, timeOf } from "./backup-names.ts";
-
-/** A complete backup. `createdAt` is the time of the state that it has. */
-export type Backup = { name: string; createdAt: number; bytes: number };
 
 /** A folder or a bucket. Whatever is in it besides backups is left alone. */
 export type Place = {

@@ -3,13 +3,13 @@
 import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import process from "node:process";
-import type { BackupSettings } from "../common/backup-settings.ts";
+import type { Backup, BackupSettings, BackupState } from "../common/backup-settings.ts";
 import type { Clock } from "../common/domain.ts";
 import { invalid, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
-import type { Backup, Place } from "./backup-place.ts";
+import type { Place } from "./backup-place.ts";
 import { ownCommand } from "./own-service.ts";
 
 /** In ms: before the first look, because the start itself is busy, and after a failure. */
@@ -17,14 +17,6 @@ const usualDelays = { first: 10_000, retry: 300_000 };
 const minDelay = 1_000; // ms between two looks
 const maxDelay = 3_600_000; // ms until it is looked again whether a backup is due
 const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
-
-/** What is known of the backups: the newest one, and the failure since then, if any. */
-export type BackupState = {
-  place: string;
-  every: number;
-  newest: Backup | undefined;
-  failure: { at: number; cause: string } | undefined;
-};
 
 /** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
 export type MakeBackup = (ended: AbortSignal) => Promise<Backup & { removed: string[]; durationMs: number }>;

@@ -69,6 +69,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const { pages, faces } = servedFaces(config, forAgents, {
     faultOf: addressFault,
     onWebhook: () => deliverer.wake(),
+    readBackups: fileOf(config.database) === undefined ? undefined : () => backups?.state() ?? "off",
   });
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });

@@ -2,7 +2,7 @@
 import type { Config } from "../common/config.ts";
 import { urlFault } from "../common/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";
-import type { ConsoleFace } from "../console/face.ts";
+import type { ConsoleFace, ReadBackups } from "../console/face.ts";
 import type { Face } from "../http/face.ts";
 import { feedback } from "../http/feedback.ts";
 import { managementWith } from "../http/management.ts";
@@ -11,7 +11,8 @@ import { peopleOf } from "../http/people.ts";
 
 /**
  * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
- * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created.
+ * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created,
+ * and `readBackups` for pages that show how backups are.
  */
 export function servedFaces(
   { adminToken, management: tokens, webhookAllow, people }: Pick<
@@ -19,9 +20,13 @@ export function servedFaces(
     "adminToken" | "management" | "webhookAllow" | "people"
   >,
   others: readonly Face[] = [],
-  { faultOf = urlFault, onWebhook }: { faultOf?: typeof urlFault; onWebhook?: () => void } = {},
+  { faultOf = urlFault, onWebhook, readBackups }: {
+    faultOf?: typeof urlFault;
+    onWebhook?: () => void;
+    readBackups?: ReadBackups | undefined;
+  } = {},
 ): { pages: ConsoleFace; faces: Face[] } {
-  const pages = consolePagesWith({ mayBeOff: true });
+  const pages = consolePagesWith({ mayBeOff: true, readBackups });
   const management = managementWith({ adminToken, tokens }, undefined, {
     urlFault: (url) => faultOf(url, webhookAllow),
     people: people && peopleOf(people),

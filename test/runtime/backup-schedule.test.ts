@@ -1,11 +1,12 @@
 // When a service makes backups, and what it says of them.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import type { Backup } from "../../src/common/backup-settings.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";
 import { nameOf } from "../../src/runtime/backup-names.ts";
-import type { Backup, Place } from "../../src/runtime/backup-place.ts";
+import type { Place } from "../../src/runtime/backup-place.ts";
 import { startBackups } from "../../src/runtime/backup-schedule.ts";
 import { until } from "../conformance/processes.ts";
 

@@ -12,6 +12,7 @@ import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { formValue, link, missingRole, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
+import { Backups } from "../parts/backups.tsx";
 import { statusChip } from "../parts/chips.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
 import { Checkbox, Field, Form, given, HiddenField } from "../parts/form.tsx";
@@ -69,6 +70,7 @@ export const settingsPage: Page = {
               <a href={link(visit, ["settings", "feedback"])}>Names of feedback</a>, their values, and which are better.
             </p>
           </Section>
+          <Backups visit={visit} />
           <p class="hint">
             To delete a workspace with everything in it, use <code>{removal}</code>.
           </p>
