@@ -145,6 +145,7 @@ const programs: Record<string, (words: string[]) => void> = {
   cp: ([from]) => assert.ok(files.includes(from!.replace(/^.*\/promptledger\/(?=src\/)/, "")), from),
   mkdir: () => {},
   openssl: () => {},
+  sqlite3: () => {},
   export: (settings) => void readConfig(Object.fromEntries(settings.map((setting) => setting.split("=")))),
 };
 

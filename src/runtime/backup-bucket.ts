@@ -7,7 +7,7 @@ import type { Place } from "./backup-place.ts";
 import type { Content } from "./backup-encryption.ts";
 import { download } from "./s3-download.ts";
 import { elementOf, elementsOf, escapeXml, isRefused, oddAnswer, openBucket } from "./s3.ts";
-import type { Pause } from "./s3.ts";
+import type { Patience } from "./s3.ts";
 
 const partSize = 8 * 1024 * 1024; // bytes. All but the last are of the same size, as R2 requires
 const maxParts = 10_000;
@@ -16,9 +16,9 @@ const mine = "promptledger-"; // begins the name of each backup
 type File = { name: string; bytes: number };
 
 /** `name` is what messages call the place. */
-export function openBucketPlace(name: string, settings: BucketSettings, pause?: Pause): Place {
+export function openBucketPlace(name: string, settings: BucketSettings, patience?: Patience): Place {
   const { prefix } = settings;
-  const bucket = openBucket(name, settings, pause);
+  const bucket = openBucket(name, settings, patience);
   const pathOf = (file: string) => prefix + file;
 
   /** What has a name that begins so. */

@@ -2,7 +2,6 @@
 import { oddAnswer } from "./s3.ts";
 import type { Bucket } from "./s3.ts";
 
-const stallTime = 60_000; // ms that a download may stand still
 const maxBreaks = 5; // one after the other, without a byte between them
 
 export async function* download(bucket: Bucket, path: string): AsyncGenerator<Uint8Array> {
@@ -12,7 +11,7 @@ export async function* download(bucket: Bucket, path: string): AsyncGenerator<Ui
   async function open() {
     const stall = new AbortController();
     const within = <T>(work: Promise<T>): Promise<T> => {
-      const timer = setTimeout(() => stall.abort(new TypeError("The download stands still")), stallTime);
+      const timer = setTimeout(() => stall.abort(new TypeError("The download stands still")), bucket.patience.stall);
       return work.finally(() => clearTimeout(timer));
     };
     const headers: Record<string, string> = offset === 0 ? {} : { Range: `bytes=${offset}-`, "If-Match": etag };

@@ -18,8 +18,6 @@ export type S3Request = {
 export type S3Error = Error & { status: number; code: string };
 
 const maxAttempts = 6;
-const firstPause = 250; // ms, doubled after each attempt
-const timeout = 300_000; // ms for a request with its response
 const maxMessage = 300; // characters
 
 /** Why the requests of a place fail, in sentences without secrets. */
@@ -35,13 +33,16 @@ const advice: Record<string, string> = {
   AccessDenied: "The key needs the permissions to list, read, write and delete",
 };
 
-/** How to wait, so that tests need not. */
-export type Pause = (ms: number) => Promise<unknown>;
+/**
+ * How long a request may take with its response, how long a download may stand still, and the first pause before a request is
+ * repeated, which doubles, all in ms.
+ */
+export type Patience = { request: number; stall: number; pause: number };
 
-const sleep: Pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const usual: Patience = { request: 300_000, stall: 60_000, pause: 250 };
 
 /** `name` is what messages call the place. */
-export function openBucket(name: string, settings: BucketSettings, pause = sleep) {
+export function openBucket(name: string, settings: BucketSettings, patience = usual) {
   const { bucketUrl, region, accessKeyId, secretAccessKey, sessionToken } = settings;
   const credentials = {
     ...{ service: "s3", region, accessKeyId, secretAccessKey },
@@ -58,7 +59,12 @@ export function openBucket(name: string, settings: BucketSettings, pause = sleep
     });
     const signed = await signer.sign();
     const response = await fetch(signed.url, {
-      ...{ method, headers: signed.headers, redirect: "manual", signal: ended ?? AbortSignal.timeout(timeout) },
+      ...{
+        method,
+        headers: signed.headers,
+        redirect: "manual",
+        signal: ended ?? AbortSignal.timeout(patience.request),
+      },
       ...body === undefined ? {} : { body },
     });
     if (response.ok) return response;
@@ -82,7 +88,8 @@ export function openBucket(name: string, settings: BucketSettings, pause = sleep
       } catch (error) {
         if (nth === maxAttempts || !mayPass(error)) throw fail(what, error);
       }
-      await pause(firstPause * 2 ** (nth - 1) * (0.5 + Math.random() / 2));
+      const pause = patience.pause * 2 ** (nth - 1) * (0.5 + Math.random() / 2);
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 
@@ -92,6 +99,7 @@ export function openBucket(name: string, settings: BucketSettings, pause = sleep
   };
 
   return {
+    patience,
     attempt,
     fail,
     send,

@@ -20,12 +20,12 @@ test.after(async () => {
   await remove();
 });
 
-/** The place, as settings have it. Nothing waits before it tries again. */
-function placeWith(env: Record<string, string> = {}) {
+/** The place, as settings have it. Nothing waits long before it tries again. */
+function placeWith(env: Record<string, string> = {}, patience = { request: 60_000, stall: 60_000, pause: 1 }) {
   const all: Record<string, string> = { ...bucket.env, ...env }, faults: string[] = [];
   const { to, bucket: settings } = readPlace("BACKUP_TO", all.BACKUP_TO!, (name) => all[name], faults);
   assert.equal(faults, []);
-  return openBucketPlace(to, settings!, () => Promise.resolve());
+  return openBucketPlace(to, settings!, patience);
 }
 
 const place = placeWith();
@@ -238,6 +238,27 @@ test("a download that breaks off goes on where it ended", async () => {
     await bucket.during(nothing, () => messageOf(read(name))),
     /^s3:\/\/backups\/prod\/ledger cannot be read: /,
   );
+  await place.remove(name);
+});
+
+test("a server that is slow is waited for, and one that does not answer is not", async () => {
+  const name = nextName();
+  const slow = first(2, isPart, (request, response) => {
+    request.on("end", () => setTimeout(() => refuse(response, 503, "SlowDown", "Later"), 100)).resume();
+    return true;
+  });
+  assert.is(await bucket.during(slow, () => place.put(name, chunksOf(big))), big.length);
+  const silent: Fault = () => true;
+  const hasty = placeWith({}, { request: 50, stall: 50, pause: 1 });
+  assert.match(await bucket.during(silent, () => messageOf(hasty.list())), /cannot be listed: TimeoutError/);
+  const standing: Fault = (_, response) => {
+    response.writeHead(200, { "Content-Length": "9" }).write("12345");
+    return true;
+  };
+  const reading = async () => {
+    for await (const _ of hasty.get(name)) { /* reads on */ }
+  };
+  assert.match(await bucket.during(standing, () => messageOf(reading())), /cannot be read: /);
   await place.remove(name);
 });
 
