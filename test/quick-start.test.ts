@@ -21,10 +21,15 @@ const http = documentAt("src/http/README.md");
 const script = { Node: "start", Bun: "start:bun", Deno: "start:deno" }[currentRuntime];
 
 const folder = await createFolder();
-const env = { DATABASE_URL: `file:${folder.path}/promptledger.db`, ADMIN_TOKEN: adminToken, LOG_LEVEL: "warn" };
+const env: Record<string, string> = {
+  DATABASE_URL: `file:${folder.path}/promptledger.db`,
+  ADMIN_TOKEN: adminToken,
+  LOG_LEVEL: "warn",
+  BACKUP_TO: folder.path,
+};
 const service = await startScript(
   script,
-  { ...env, LOG_LEVEL: "info", PORT: "0" },
+  { ...env, BACKUP_TO: "", LOG_LEVEL: "info", PORT: "0" },
   /Listening.*?(http:\/\/[\d.]+:\d+)/,
 );
 test.after(async () => {
@@ -33,12 +38,18 @@ test.after(async () => {
   await folder.remove();
 });
 
+/** Names the workspace that the command line is for. */
+const own: Record<string, string> = {};
+
 /** The newest id or key of each kind, by what stands for it in the documents: `ws_…`. */
 const known = new Map<string, string>();
 
 /** Replaces what stands for something else in a text of the documents. */
 const fillIn = (text: string): string =>
-  text.replace(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh)_…/g, (name) => known.get(name) ?? name)
+  text.replace(
+    /\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh|alert|budget)_…/g,
+    (name) => known.get(name) ?? name,
+  )
     .replace(/http:\/\/127\.0\.0\.1:8787|https:\/\/prompts\.example\.com/g, service.seen)
     .replaceAll("$ADMIN_TOKEN", adminToken)
     .replace(/^[\w-]+\.(json|ndjson|csv|db)$/, `${folder.path}/$&`);
@@ -50,7 +61,9 @@ const read = (path: string) => terminal.read(resolve(folder.path, path));
 async function runCommand(words: string[], settings: Record<string, string> = env): Promise<string> {
   const { code, out, said } = await runIn(words.map(fillIn), settings, "", { read });
   assert.is(code, 0, `${words.join(" ")}: ${said}`);
-  for (const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh)_\w{20,}/g)) {
+  for (
+    const [id, kind] of out.matchAll(/\b(ws|key|token|prompt|dep|pl|price|diag|review|ro|wh|alert|budget)_\w{20,}/g)
+  ) {
     known.set(`${kind}_…`, id);
   }
   return out;
@@ -78,6 +91,8 @@ test("three commands set up a database", async () => {
   await writeFile(promptFile, blocksOf(start, "json")[0]!);
   await runCommands(start);
   assert.equal([...known.keys()].sort(), ["dep_…", "key_…", "pl_…", "prompt_…", "ws_…"]);
+  // The calls of src/http/README.md make another one.
+  own.PROMPTLEDGER_WORKSPACE = known.get("ws_…")!;
 });
 
 const apps: [name: string, app: string][] = [
@@ -155,7 +170,11 @@ test("the commands of src/cli/README.md work one after the other", async () => {
   chdir(folder.path);
   try {
     const rollouts = sectionOf(cli, "Give a version to some first");
-    await runCommands(cli.text.replace(rollouts, ""));
+    // A second person approves in cli/changes.test.ts.
+    await runCommands(
+      cli.text.replace(rollouts, "").replace(sectionOf(cli, "Have a second person approve"), ""),
+      { ...env, ...own },
+    );
     await runCommands(sectionOf(readme, "Prompts in git"));
     // They leave a version that no file has.
     await runCommands(rollouts);
@@ -168,8 +187,8 @@ test("the commands of src/deploy/README.md work, and a backup is restored", asyn
   const sections = documentAt("src/deploy/README.md").text.split(/^(?=## )/m);
   const backedUpKey = known.get("key_…")!;
   await writeFile(`${folder.path}/github-token.txt`, "secret\n");
-  // Moving to a server has a test of its own, conformance/moving.test.ts.
-  for (const section of sections.filter((text) => !/^## (Restore|Move|Delete|When a text) /.test(text))) {
+  // Moving to a server and `prove` have tests of their own: conformance/moving.test.ts, and runtime/prove.test.ts.
+  for (const section of sections.filter((text) => !/^## (Prove|Restore|Move|Delete|When a text) /.test(text))) {
     await runCommand(["key", "create", "--workspace", "ws_…"]);
     await runCommands(section);
   }

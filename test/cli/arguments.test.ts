@@ -169,6 +169,8 @@ const samples: Record<string, string> = {
   LIMITS: "failures=+2%",
   LIMIT: "failures>5%",
   WINDOW: "15m",
+  STATE: "firing",
+  APPROVALS: "1",
 };
 
 const argvOf = (parameters: Parameter[]) =>

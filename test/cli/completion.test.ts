@@ -25,7 +25,7 @@ for (const shell of ["bash", "zsh", "fish"]) {
 }
 
 const completions: [typed: string[], expected: string][] = [
-  [["pro"], "prompt"],
+  [["prom"], "prompt"],
   [["prompt", "pu"], "push pull"],
   [["stats", "co"], "compare"],
   [["stats", "--int"], "--interval"],

@@ -368,7 +368,7 @@ test("check reports files that are no text, or too long, and texts that no promp
   const { repository } = await open(here, {
     "empty.md": "",
     "long.md": "x".repeat(1024 * 1024 + 1),
-    "nul.md": '---\ndescription: "a\\0b"\n---\nHi\n',
+    "null.md": '---\ndescription: "a\\0b"\n---\nHi\n',
     "title.md": `---\ntitle: ${"x".repeat(201)}\n---\nHi\n`,
   });
   await writeFile(`${repository.path}/binary.md`, new Uint8Array([0x23, 0xff, 0xfe]));
@@ -377,7 +377,7 @@ test("check reports files that are no text, or too long, and texts that no promp
   assert.equal(out.replaceAll(`${repository.path}/`, "").trimEnd().split("\n"), [
     "binary.md:1:1: The file cannot be read: it is not UTF-8",
     "long.md:1:1: The file must be at most 1048576 characters",
-    "nul.md:2:1: The description must be a string without NUL characters",
+    "null.md:2:1: The description must be a string without NUL characters",
     "title.md:2:1: The title must be a name of 1 to 200 characters without control characters",
   ]);
 });
