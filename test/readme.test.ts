@@ -190,16 +190,17 @@ everywhere("variables and metrics are named as in the code", (text) => {
   }
 });
 
-test("the README lists every setting", () => {
+test("src/deploy/README.md lists every setting, and the README some of them", () => {
   const read = new Set<string>();
   const env: Record<string, string> = { DATABASE_URL: "http://127.0.0.1:8080" };
   readConfig(new Proxy(env, { get: (target, name: string) => (read.add(name), target[name]) }));
   const local: Record<string, string> = { BACKUP_TO: "backups" };
   readConfig(new Proxy(local, { get: (target, name: string) => (read.add(name), target[name]) }));
-  const settings = sectionOf(readme, "Settings");
+  const settings = sectionOf(documentAt("src/deploy/README.md"), "Settings");
   for (const name of read) assert.ok(settings.includes(`\`${name}\``), name);
-  const listed = firstCells(settings).flatMap(spansOf);
-  assert.equal(listed.filter((name) => !read.has(name)), []);
+  for (const section of [settings, sectionOf(readme, "Settings")]) {
+    assert.equal(firstCells(section).flatMap(spansOf).filter((name) => !read.has(name)), []);
+  }
 });
 
 test("the options of createService are all listed", () => {
