@@ -23,6 +23,7 @@ const scenarios = [
   "insight",
   "feedback",
   "weight",
+  "backup",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];
@@ -37,7 +38,7 @@ export type Options = {
   connections: number;
   /** Of `soak`, on each runtime. */
   minutes: number;
-  /** Numbers of records, in rising order. `records`, `deletion`, `looking`, `console`, `insight` and `feedback` use the last. */
+  /** Numbers of records, in rising order. `records`, `deletion`, `looking`, `console`, `insight`, `feedback` and `backup` use the last. */
   sizes: number[];
   json: boolean;
 };

@@ -1,6 +1,7 @@
 // `npm run bench`: measures the service under load from wrk, one scenario after the other. See options.ts, and the file of each
 // scenario. Tables go to stdout, and progress to stderr.
 import process from "node:process";
+import { backup } from "./backup.ts";
 import { batches } from "./batches.ts";
 import { client } from "./client.ts";
 import { consolePages } from "./console.ts";
@@ -45,6 +46,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   insight,
   feedback,
   weight,
+  backup,
 };
 
 function fail(code: number, error: unknown): never {
