@@ -11,7 +11,8 @@ const logHeaderLength = 32; // bytes, with a salt that is new each time the log 
 
 /**
  * Copies the file at a path, which `database` has open, to a new file, and its log beside that. Together they are the database
- * at the last commit in the log. Returns a time, in Unix ms: whatever was committed before it is in the copy.
+ * at the last commit in the log. `onSlice` is called with the bytes of each slice. Returns a time, in Unix ms:
+ * whatever was committed before it is in the copy.
  *
  * A read transaction lasts as long as the copying. What SQLite writes back into the file meanwhile stays in the log, so that
  * pages which are torn in the copy of the file are whole in that of the log. Only a log that was written back completely
@@ -21,7 +22,7 @@ export async function copySnapshot(
   database: Database,
   path: string,
   copy: string,
-  onCopied: (bytes: number) => void,
+  onSlice: (bytes: number) => void,
 ): Promise<number> {
   // Closing any other descriptor would free the locks of this process's connections.
   const file = holdFile(path);
@@ -29,8 +30,8 @@ export async function copySnapshot(
   try {
     // Only a query begins the transaction.
     await database.read({ sql: "select count(*) from sqlite_schema" });
-    await copySlices(file.descriptor, copy, onCopied);
-    return await copyLog(`${path}-wal`, `${copy}-wal`);
+    await copySlices(file.descriptor, copy, onSlice);
+    return await copyLog(`${path}-wal`, `${copy}-wal`, onSlice);
   } finally {
     await database.read({ sql: "rollback" });
     file.release(Promise.resolve());
@@ -38,7 +39,7 @@ export async function copySnapshot(
 }
 
 /** Copies a log. The beginning of an old log and the end of a new one would set pages back to older states. */
-async function copyLog(path: string, copy: string): Promise<number> {
+async function copyLog(path: string, copy: string, onSlice: (bytes: number) => void): Promise<number> {
   const log = openSync(path, "r");
   const readHeader = () => {
     const header = new Uint8Array(logHeaderLength);
@@ -49,7 +50,7 @@ async function copyLog(path: string, copy: string): Promise<number> {
       const at = Date.now(), header = readHeader();
       await writeFile(copy, "", { mode: 0o600 });
       // A log that grows faster than it is copied would have no end.
-      await copySlices(log, copy, () => {}, fstatSync(log).size);
+      await copySlices(log, copy, onSlice, fstatSync(log).size);
       if (readHeader() === header) return at;
     }
   } finally {
@@ -61,7 +62,7 @@ async function copyLog(path: string, copy: string): Promise<number> {
 async function copySlices(
   from: number,
   to: string,
-  onCopied: (bytes: number) => void,
+  onSlice: (bytes: number) => void,
   end = Infinity,
 ): Promise<void> {
   const bytes = new Uint8Array(slice);
@@ -73,7 +74,7 @@ async function copySlices(
       await target.appendFile(bytes.subarray(0, length));
       if (slices % syncedSlices === 0) await target.datasync();
       copied += length;
-      onCopied(copied);
+      onSlice(length);
     }
   } finally {
     await target.close();

@@ -69,7 +69,7 @@ async function copyChecked(location: DatabaseLocation, part: string, terminal: T
   const refuse = (cause: string) =>
     unusable(`The database ${describeDatabase(location.url)} cannot be backed up: ${cause}`);
   const database = openFile(location.url, "manage");
-  let createdAt: number;
+  let createdAt: number, copied = 0;
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     const { size } = await stat(path);
@@ -78,7 +78,7 @@ async function copyChecked(location: DatabaseLocation, part: string, terminal: T
       database,
       await realpath(path),
       part,
-      (copied) => terminal.report(`Copied ${percent(copied / size)}`),
+      (bytes) => terminal.report(`Copied ${percent(Math.min(1, (copied += bytes) / size))}`),
     );
   } catch (error) {
     throw refuse(await describeDatabaseError(error, path));

@@ -7,6 +7,7 @@ import { createFolder, runFile, startCommand, startService } from "../conformanc
 import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { startBucket } from "../runtime/bucket.ts";
+import type { Fault } from "../runtime/bucket.ts";
 import { commandOf, currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
 
@@ -39,11 +40,10 @@ test("after the disk is gone, the newest backup restores with all that was answe
   assert.match(said, /Backed up .* to promptledger-\w+\.db\.gz\.enc in s3:\/\/backups\/prod\/ledger in /);
   await load.stop();
   assert.is(await service.stop("SIGKILL"), "SIGKILL");
-  for (const suffix of ["", "-wal", "-shm"]) await rm(`${folder}/ledger.db${suffix}`, { force: true });
-
   const [newest] = await list();
   const { BACKUP_TO } = settings;
   for (const source of [`${BACKUP_TO}@${new Date().toISOString()}`, `${BACKUP_TO}/${newest!.name}`, "latest"]) {
+    for (const suffix of ["", "-wal", "-shm"]) await rm(`${folder}/ledger.db${suffix}`, { force: true });
     const restored = await cli(["restore", source]);
     assert.is(restored.code, 0, restored.said);
     const { lost, faults } = await audit(seeded, { ...emptyOutcomes(), recorded });
@@ -84,6 +84,40 @@ for (const [name, env, error] of refusals) {
     assert.is(code, 1);
     assert.match(said, error);
     assert.not.match(said, /hunter2|a:b@/);
+  });
+}
+
+const moments: [name: string, isNow: (method: string, url: string) => boolean][] = [
+  ["begins to upload", (method, url) => method === "POST" && url.endsWith("?uploads=")],
+  ["uploads a part", (method) => method === "PUT"],
+  ["completes the upload", (method, url) => method === "POST" && url.includes("uploadId=")],
+  ["removes what no rule keeps", (method, url) => method === "DELETE" && !url.includes("uploadId=")],
+];
+
+for (const [name, isNow] of moments) {
+  test(`a backup that is killed when it ${name} leaves nothing that does not restore`, async () => {
+    const env = { ...settings, BACKUP_KEEP: "1 latest" };
+    const before = await list();
+    for (const outcome of [true, "lost"] as const) {
+      const running = startCommand([...commandOf[currentRuntime]("src/cli.ts"), "backup", "now"], env);
+      let ending: Promise<unknown> | undefined;
+      // The request reaches the server, or does not.
+      const kill: Fault = ({ method, url }) => {
+        if (!isNow(method!, url!)) return false;
+        ending ??= running.stop("SIGKILL");
+        return outcome;
+      };
+      await bucket.during(kill, () => running.ended);
+      assert.ok(ending !== undefined, running.said());
+      const listed = await list();
+      assert.ok(listed.length > 0);
+      const older = new Set(before.map(({ name }) => name));
+      for (const { name } of listed.filter(({ name }) => !older.has(name))) {
+        assert.is((await runIn(["backup", "check", name], settings)).code, 0);
+      }
+    }
+    assert.is((await cli(["backup", "now"], { BACKUP_KEEP: "1 latest" })).code, 0);
+    assert.is((await list()).length, 1);
   });
 }
 

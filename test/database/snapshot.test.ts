@@ -78,6 +78,27 @@ for (const isWrittenBack of [true, false]) {
   });
 }
 
+test("a log that begins anew while it is copied is copied anew", async () => {
+  const { path, writer, checkpoint, next } = await createNumbered("anew");
+  for (let nth = 0; nth < 4; nth++) await next();
+  // Only a log that was written back completely may begin anew while someone reads.
+  await checkpoint("passive");
+  const database = openFile(`file:${path}`, "manage"), copy = `${path}.copy`;
+  const { least: before } = await numbersIn(path);
+  let slices = 0;
+  let commit: Promise<void[]> | undefined;
+  await copySnapshot(database, path, copy, () => {
+    // The file has some 3 MB, as each commit of the log has. What was copied has one of five commits, and the next two reach on.
+    if (++slices === 8) commit = Promise.all([next(), next()]);
+  });
+  await commit;
+  const { least, most, count } = await numbersIn(copy);
+  assert.equal([least, count], [most, rows]);
+  assert.ok(slices > 8 && before === 4 && least >= before, `${least} after ${before}`);
+  database.close();
+  writer.close();
+});
+
 test("the copy has all that was committed before", async () => {
   const { path, writer, checkpoint, next } = await createNumbered("committed");
   for (const mode of ["passive", "truncate", ""]) {
