@@ -35,6 +35,13 @@ type Parts = {
   delays?: typeof usualDelays;
 };
 
+/**
+ * When the backup after one of a time begins, in Unix ms: as long before it is due as the last one took, so that there is always one
+ * that is not older than `every`.
+ */
+export const dueAt = (createdAt: number, every: number, took: number): number =>
+  createdAt + every - Math.min(took, every / 2);
+
 /** Starts the schedule. `stop` ends a backup that is being made. */
 export function startBackups(
   { place, settings: { every }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }: Parts,
@@ -42,6 +49,7 @@ export function startBackups(
   const ending = new AbortController(), ended = ending.signal;
   const state: BackupState = { place: place.name, every, newest: undefined, failure: undefined };
   let failures = 0, failuresInRow = 0;
+  let took = 0; // ms for the last backup
   metrics.gauge(
     "promptledger_backup_last_success_timestamp_seconds",
     "The time of the state in the newest backup, in Unix seconds; 0 if none is known",
@@ -66,7 +74,7 @@ export function startBackups(
     let next = delays.retry;
     try {
       state.newest = (await place.list()).find(({ createdAt }) => createdAt <= clock() + clockSkew);
-      // One that takes longer than it is valid is followed by a rest as long.
+      // One that takes longer than it is valid for is followed by a rest as long.
       const rest = dueIn() > 0 || ended.aborted ? 0 : await makeOne();
       await noteSuccess();
       next = Math.max(minDelay, dueIn(), rest);
@@ -76,12 +84,13 @@ export function startBackups(
     if (!ended.aborted) timer = schedule(Math.min(next, maxDelay));
   }
 
-  const dueIn = (): number => state.newest === undefined ? 0 : state.newest.createdAt + every - clock();
+  const dueIn = (): number => state.newest === undefined ? 0 : dueAt(state.newest.createdAt, every, took) - clock();
 
   /** Returns how long it took, in ms. */
   async function makeOne(): Promise<number> {
     const { name, createdAt, bytes, removed, durationMs } = await make(ended);
     state.newest = { name, createdAt, bytes };
+    took = durationMs;
     log.info("Made a backup", { name, bytes, durationMs, removed: removed.length });
     return durationMs;
   }

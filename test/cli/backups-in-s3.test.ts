@@ -3,7 +3,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createFolder, runFile, startCommand, startService } from "../conformance/processes.ts";
+import { createFolder, runFile, startCommand, startProgram, startService, until } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { startBucket } from "../runtime/bucket.ts";
@@ -120,6 +120,24 @@ for (const [name, isNow] of moments) {
     assert.is((await list()).length, 1);
   });
 }
+
+test.full("a service that stops ends the backup that it makes", async () => {
+  const command = commandOf[currentRuntime]("src/cli.ts");
+  if (currentRuntime === "Deno") command.splice(2, 0, "--allow-run");
+  let isUploading = false;
+  const silent: Fault = ({ method }) => method === "PUT" && (isUploading = true);
+  // A place without backups needs one at once.
+  const env = { ...settings, BACKUP_TO: "s3://backups/prod/stopped" };
+  await bucket.during(silent, async () => {
+    const service = await startProgram([...command, "serve"], { ...env, PORT: "0" }, /Listening/);
+    await until(() => isUploading);
+    assert.is(await service.stop(), 0);
+  });
+  const { code, said } = await cli(["backup", "now"]);
+  assert.is(code, 0);
+  // No other process has the lock.
+  assert.not.match(said, "Waiting");
+});
 
 const kills = isFull ? 60 : 2;
 

@@ -7,7 +7,7 @@ import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";
 import { nameOf } from "../../src/runtime/backup-names.ts";
 import type { Place } from "../../src/runtime/backup-place.ts";
-import { startBackups } from "../../src/runtime/backup-schedule.ts";
+import { dueAt, startBackups } from "../../src/runtime/backup-schedule.ts";
 import { until } from "../conformance/processes.ts";
 
 const test = suite("scheduled backups");
@@ -63,6 +63,10 @@ test("none is made while the newest is younger, so that restarts make no more", 
   assert.is(backups.length, 2);
   assert.match(metrics.text(), `promptledger_backup_last_success_timestamp_seconds ${(start - hour + 1) / 1000}`);
   assert.match(metrics.text(), "promptledger_backup_last_bytes 7");
+});
+
+test("a backup begins as long before it is due as the last one took, but not without a pause", () => {
+  assert.equal([0, 60_000, 2 * hour].map((took) => dueAt(start, hour, took) - start), [hour, hour - 60_000, hour / 2]);
 });
 
 test("a failure is logged, counted and kept until a backup succeeds", async () => {
