@@ -101,7 +101,7 @@ export async function settle(management: Management, plan: ChangePlan, hash?: st
   }
   const version = wanted.versionOf?.(deployment) ?? null;
   const { id: deployId, workspaceId, promptId, reference, currentVersion: liveVersion, revision } = before;
-  const planned = planRequest(management, {
+  const planned = await planRequest(management, {
     ...{ deployId, workspaceId, promptId, reference, liveVersion, revision, version },
     ...{ operation: wanted.operation, input: wanted.inputOf?.(deployment) ?? {} },
     ...{ fromState: wanted.words(before), toState: wanted.words(deployment) },

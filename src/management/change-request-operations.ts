@@ -10,6 +10,7 @@ import {
   ChangeRequest,
   changeRequestTable,
   isMaker,
+  isRevoked,
   makerOf,
   planDecision,
   shownAt,
@@ -62,30 +63,35 @@ export const listChangeRequests = operation({
 });
 
 async function listRequests(
-  { database, caller, clock }: Management,
-  { workspaceId = caller.workspaceId, deployId, state, waiting = false }: Members<typeof filter>,
+  management: Management,
+  { workspaceId = management.caller.workspaceId, deployId, state, waiting = false }: Members<typeof filter>,
   page: PageRequest,
 ): Promise<Page<ChangeRequest>> {
-  const now = clock();
-  const mayDo = Object.values(performed)
-    .filter(({ role }) => hasRole(caller, protectedRole) && hasRole(caller, role)).map(({ id }) => id);
+  const { database, clock } = management, now = clock();
+  const ids = waiting ? JSON.stringify(await findWaiting(management, now)) : null;
   const query = ({ cursor, rows }: { cursor: string | null; rows: number }) =>
     changeRequestTable.where(
       `(:workspaceId is null or workspace_id = :workspaceId) and (:deployId is null or deploy_id = :deployId)
         and (:state is null or iif(state = 'open' and expires_at <= :now, 'expired', state) = :state)
-        and (not :waiting or state = 'open' and expires_at > :now and operation in (select value from json_each(:mayDo))
-          and token_id is not :tokenId and (:owner is null or lower(owner) is not :owner)
-          and (:isSomebody or coalesce(owner, token_id) is not null))
+        and (:ids is null or id in (select value from json_each(:ids)))
         and workspace_id not in (select id from deleted_workspaces)
         and id < coalesce(:cursor, '~') order by id desc limit :rows`,
-      {
-        ...{ workspaceId: workspaceId ?? null, deployId: deployId ?? null, state: state ?? null, now },
-        ...{ waiting: Number(waiting), mayDo: JSON.stringify(mayDo) },
-        ...{ tokenId: caller.tokenId ?? "", owner: caller.owner?.trim().toLowerCase() ?? null },
-        ...{ isSomebody: Number((caller.owner ?? caller.tokenId) !== undefined), cursor, rows },
-      },
+      { workspaceId: workspaceId ?? null, deployId: deployId ?? null, state: state ?? null, now, ids, cursor, rows },
     );
   return await readPage(database, page, query, (row) => shownAt(changeRequestTable.toItem(row), now), ({ id }) => id);
+}
+
+/** The ids of the requests that a caller may approve. There is at most one for each deployment. */
+async function findWaiting({ database, caller }: Management, now: number): Promise<string[]> {
+  if (!hasRole(caller, protectedRole)) return [];
+  const open = changeRequestTable.where(
+    `state = 'open' and expires_at > ? and coalesce(token_id, '') not in (
+      select id from management_tokens where revoked_at is not null
+    )`,
+    [now],
+  );
+  return (await database.read(open)).map(changeRequestTable.toItem)
+    .filter((request) => !isMaker(caller, request) && hasRole(caller, operationOf(request).role)).map(({ id }) => id);
 }
 
 const ofRequest = { id: v.changeRequestId };
@@ -140,27 +146,27 @@ export const approveChangeRequest = operation({
     const { request: applied, change, statement } = planDecision(management, request, "applied", note || null);
     const marks = { request: id, requestedBy, approvedBy: applied.decidedBy };
     const approval = { deployId, note: request.note, marks, change, statement };
-    const inner = { id: deployId, ...input, ...notesOf(request) };
+    const inner = { id: deployId, ...input, ...startOf(management, request) };
     const { changed, reference } = await run({ ...management, approval }, inner) as DeploymentResult;
     if (!changed) throw conflict(`Deployment ${reference} is already as ${id} would make it`, "change_request_stale");
     return { ...applied, reference };
   },
 });
 
-/** A rollout has a note of its own. */
-const notesOf = ({ operation, note }: ChangeRequest): object => operation === "setRollout" ? { note } : {};
+/** A rollout has a note of its own, and who started it. */
+const startOf = ({ cause: { actor } }: Management, { operation, note }: ChangeRequest): object =>
+  operation === "setRollout" ? { note, actor } : {};
 
 /** Throws if a caller may be who made a request, or if its token was revoked since. */
 async function requireOther({ caller, database }: Management, request: ChangeRequest): Promise<void> {
-  const { id, tokenId } = request;
+  const { id } = request;
   if (isMaker(caller, request)) {
     throw conflict(
       `${makerOf(request)} requested ${id}. Somebody else must approve it, with a token of their own`,
       "own_change_request",
     );
   }
-  const sql = "select 1 from management_tokens where id = ? and revoked_at is not null";
-  if (tokenId !== null && (await database.read({ sql, args: [tokenId] })).length > 0) {
+  if (await isRevoked(database, request)) {
     throw conflict(`The token that requested ${id} was revoked. Request the change again`, "change_request_revoked");
   }
 }

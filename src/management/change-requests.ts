@@ -98,6 +98,12 @@ export function isMaker(
   return fold(owner.normalize("NFKC").trim()) === fold(request.owner.normalize("NFKC").trim());
 }
 
+/** Whether the token that made a request was revoked since. Nobody can approve such a request. */
+export async function isRevoked(database: Database, { tokenId }: Pick<ChangeRequest, "tokenId">): Promise<boolean> {
+  const sql = "select 1 from management_tokens where id = ? and revoked_at is not null";
+  return tokenId !== null && (await database.read({ sql, args: [tokenId] })).length > 0;
+}
+
 /** How messages name who made a request. */
 export const makerOf = ({ owner, requestedBy }: ChangeRequest): string => owner ?? (requestedBy || "the admin token");
 
@@ -133,19 +139,19 @@ export type Wanted =
   & { contentHash: string | null; workspaceId: WorkspaceId; revision: number };
 
 /**
- * Plans a request. A caller has one for a deployment: another one takes its place, and the same one changes nothing. Throws if
- * somebody else has one, because nobody may withdraw what others wait for.
+ * Plans a request. A caller has one for a deployment: another one takes its place, and the same one changes nothing, unless its
+ * token was revoked. Throws if somebody else has one, because nobody may withdraw what others wait for.
  */
-export function planRequest(
+export async function planRequest(
   management: Management,
   wanted: Wanted,
   open: ChangeRequest | undefined,
-): { changes: Change[]; statements: Statement[]; request: ChangeRequest } {
-  const { caller, clock, cause, secrets } = management, now = clock();
+): Promise<{ changes: Change[]; statements: Statement[]; request: ChangeRequest }> {
+  const { caller, clock, cause, secrets, database } = management, now = clock();
   const hasExpired = open !== undefined && now >= open.expiresAt;
   if (open !== undefined && !hasExpired) {
     if (!isMaker(caller, open)) throw requestOpen(open);
-    if (isSame(open, wanted)) return { changes: [], statements: [], request: open };
+    if (isSame(open, wanted) && !await isRevoked(database, open)) return { changes: [], statements: [], request: open };
   }
   const ended = open && planDecision(management, open, hasExpired ? "expired" : "withdrawn");
   const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);

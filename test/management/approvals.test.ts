@@ -293,12 +293,34 @@ test("what waits for whom", async () => {
   assert.equal([await waits("operator"), (await waits("bob")).length], [[], 1]);
 });
 
+test("no request waits for its maker, however their tokens write the same person", async () => {
+  for (const [owner, same] of [["ÄNN@acme.com", "änn@acme.com"], [" ann@acme.com ", "ＡＮＮ@acme.com"]] as const) {
+    const scene = await openScene(), { world } = scene;
+    const [made, other] = await Promise.all([owner, same].map(async (owner) => {
+      const body = { name: "Ann", role: "publisher", owner };
+      return as(taken<{ token: string }>(await world.manage("POST", "/tokens", body), 201).token);
+    }));
+    const path = `/deployments/${world.deployId}/promote`;
+    const { id } = requested(await world.manage("POST", path, { version: 2 }, made));
+    const waiting = await world.manage("GET", "/changes?waiting=true", undefined, other);
+    assert.equal(taken<{ items: object[] }>(waiting).items, []);
+    refusedAs(409, "own_change_request", await world.manage("POST", `/changes/${id}/approve`, {}, other));
+  }
+});
+
 test("a request of a token that was revoked is not approved", async () => {
   const scene = await openScene(), { id, tokenId } = await promote(scene, "ann");
   taken(await scene.by("ada", "POST", `/tokens/${tokenId}/revoke`));
   refusedAs(409, "change_request_revoked", await scene.decide("bob", id, "approve"));
-  // Her other token is the same person, who may take it back.
-  taken(await scene.decide("annsPhone", id, "withdraw"));
+  const waiting = taken<{ items: object[] }>(await scene.by("bob", "GET", "/changes?waiting=true"));
+  assert.equal(waiting.items, [], "it waits for nobody");
+  // Her other token is the same person, who requests the same again and gets another request.
+  scene.world.now++;
+  const again = await promote(scene, "annsPhone");
+  assert.is.not(again.id, id);
+  assert.is((await find(scene, id)).state, "withdrawn");
+  taken(await scene.decide("bob", again.id, "approve"));
+  await verifyAudit(scene);
 });
 
 test("a token of another workspace sees nothing of a request", async () => {
@@ -375,11 +397,11 @@ test("an approval applies a rollout with the reason of its maker", async () => {
     }),
   );
   assert.is(toState, "2 at 10 %, guarded by failures=+2% at 95 %");
-  taken(await scene.decide("bob", id, "approve"));
+  taken(await scene.decide("operator", id, "approve", { actor: "night shift" }));
   const [rollout] = await readAll<Record<string, unknown>>(world, `/deployments/${world.deployId}/rollouts`);
-  const { version, percent, guard, certain, note } = rollout!;
-  assert.equal({ version, percent, guard, certain, note }, {
-    ...{ version: 2, percent: 10, guard: "failures=+2%", certain: 95, note: "Slowly" },
+  const { version, percent, guard, certain, note, startedBy } = rollout!;
+  assert.equal({ version, percent, guard, certain, note, startedBy }, {
+    ...{ version: 2, percent: 10, guard: "failures=+2%", certain: 95, note: "Slowly", startedBy: "night shift" },
   });
 });
 
