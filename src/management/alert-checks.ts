@@ -1,6 +1,7 @@
 // Checks the alerts: counts the records and the calls in the time of each, and says in the audit log which fire and which resolve.
 // The numbers are those of statistics of the same time.
 import { durationText } from "../common/duration.ts";
+import { Refusal } from "../common/errors.ts";
 import type { AlertId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
@@ -110,6 +111,8 @@ export async function checkAlerts(store: Store, isOver: () => boolean = () => fa
       const turns = new Map(claimed!.map((row) => [text<AlertId>(row, "id"), integer(row, "turn")]));
       await checkTogether(store, turns, now, run);
     } catch (error) {
+      // Its workspace was deleted meanwhile.
+      if (error instanceof Refusal && error.kind === "not_found") continue;
       // Those that fail do not keep the others from being checked.
       run.error ??= error;
     }

@@ -49,6 +49,7 @@ function toNotice(row: Row): Notice {
 }
 
 export async function noticeBudgets(store: Store, isOver: () => boolean): Promise<void> {
-  await countSpending(store, isOver);
+  const errors = await countSpending(store, isOver);
   await announce(store, isOver, findReached);
+  if (errors.length > 0) throw errors[0];
 }

@@ -1,5 +1,6 @@
 // What the records of budgets cost. Each budget stores how far the log is counted and what was counted, so that a record is read
-// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past.
+// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past, and when
+// earlier records got what statistics need.
 import { decimalText, readAmount } from "../common/decimal.ts";
 import type { Amount } from "../common/decimal.ts";
 import { groupBy } from "../common/group-by.ts";
@@ -80,8 +81,11 @@ const toCounted = (row: Row): Counted => ({
   ),
 });
 
-const readPrices = async (database: Database): Promise<string> =>
-  await sha256(JSON.stringify(await database.read({ sql: "select * from prices" })));
+/** A hash of what the costs of records depend on: the prices, and how far records were read again. */
+async function readPrices(database: Database): Promise<string> {
+  const queries = ["select * from prices", "select position from reindexing"];
+  return await sha256(JSON.stringify(await Promise.all(queries.map((sql) => database.read({ sql })))));
+}
 
 /** Where the log ends. All submits that were counted before are in front of it. */
 const readEnd = async (database: Database): Promise<number> =>
@@ -162,16 +166,25 @@ export async function spendingOf(
 
 const stepLength = 65_536; // positions that are counted in one transaction
 
-/** Counts what budgets have spent since they were counted last, and stores it. */
-export async function countSpending(store: Store, isOver: () => boolean): Promise<void> {
+/**
+ * Counts what budgets have spent since they were counted last, and stores it. What fails does not keep those of other
+ * workspaces from being counted. Returns the errors.
+ */
+export async function countSpending(store: Store, isOver: () => boolean): Promise<unknown[]> {
   const { database } = store;
   const [found] = await database.read({ sql: "select exists (select 1 from budgets) as has_any" });
-  if (found!.has_any === 0) return;
+  if (found!.has_any === 0) return [];
   const prices = await readPrices(database);
   const rows = await database.read({ sql: stored("submits_now <> submits or prices <> :prices"), args: { prices } });
   const end = await readEnd(database);
   const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
+  const errors: unknown[] = [];
   for (const group of groupUp(budgets.map((budget) => withPrices(budget, prices)))) {
+    await countGroup(group).catch((error: unknown) => errors.push(error));
+  }
+  return errors;
+
+  async function countGroup(group: Counted[]): Promise<void> {
     const counter = await openCounter(store, group);
     let isLast = false;
     for (let first = Math.max(counter.first, group[0]!.counted); !isLast && !isOver(); first += stepLength) {

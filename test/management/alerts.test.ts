@@ -415,6 +415,24 @@ test("a webhook of Slack gets a sentence that says what fires and why", async ()
   });
 });
 
+test("a workspace that is deleted at any moment of a check is no failure", async () => {
+  const operations = 20; // more than a check has
+  for (let at = 0; at < operations; at++) {
+    const world = await openWorld();
+    await create(world, "records>0");
+    await submit(world, 1);
+    let nth = 0;
+    const hooked = <T extends unknown[], R>(work: (...given: T) => Promise<R>) => async (...given: T): Promise<R> => {
+      if (nth++ === at) taken(await world.manage("DELETE", `/workspaces/${world.workspaceId}?confirm=Acme`));
+      return await work(...given);
+    };
+    const { read, write } = world.database;
+    const database = { ...world.database, read: hooked(read), write: hooked(write) };
+    assert.is((await checkAlerts({ ...world.admin, database })).error, undefined, `before operation ${at}`);
+    assert.ok(nth < operations);
+  }
+});
+
 test("without alerts a check is one query, and those that count the same share it", async () => {
   const world = await openWorld();
   const { database, counts } = counting(world.database), store = { ...world.admin, database };

@@ -223,7 +223,7 @@ test("a budget says its thresholds once for a period, and shows what is spent", 
   const [event] = await eventsOf(world) as [Event];
   assert.equal([event.subject, event.path], [
     { noun: "budget", id: budget.id, name: "$10 per month" },
-    `${world.workspaceId}/usage`,
+    `${world.workspaceId}/usage/budgets/${budget.id}`,
   ]);
   assert.is(await slackText(event), "$10 per month: 50 % of the budget for 2026-11 is spent: $5 of $10");
   taken(await world.manage("PATCH", `/budgets/${budget.id}`, { amount: "4", at: "100" }));
@@ -289,6 +289,32 @@ test("what budgets spent is counted again when a price changes, and is what cost
   }
   assert.equal((await saidOf(world)).map(([type, , percent]) => [type, percent]), [["budget.reached", 50]]);
   assert.is((await eventsOf(world))[0]!.subject.id, budget.id);
+});
+
+test("what budgets spent is counted again once earlier records have what statistics need", async () => {
+  const world = await createWorld();
+  await create(world, { amount: "1", per: "month", at: "50" });
+  await world.submit({ ...goodBody, cost: 0.5 });
+  await world.database.write([{ sql: "update diagnoses set measures = '[]'" }]);
+  await check(world);
+  assert.equal(await saidOf(world), []);
+  taken(await world.manage("POST", "/reindex", {}));
+  await check(world);
+  assert.equal((await saidOf(world)).map(([type, , percent]) => [type, percent]), [["budget.reached", 50]]);
+});
+
+test("a record that is damaged keeps no other workspace's budget from being counted", async () => {
+  const world = await createWorld(), other = await createTenant(world.admin, 10, "Other");
+  for (const id of [world.workspaceId, other.workspaceId]) {
+    taken(await world.manage("POST", `/workspaces/${id}/budgets`, { amount: "1", per: "month", at: "50" }), 201);
+  }
+  await world.submit({ ...goodBody, cost: 2 });
+  await world.submit({ ...goodBody, cost: 2 }, other.deployId, other.key);
+  const damage = "update diagnoses set measures = '{' where position = (select min(position) from diagnoses)";
+  await world.database.write([{ sql: damage }]);
+  const errors = await runChecks({ store: { database: world.database, clock: () => world.now }, isOver: () => false });
+  assert.is(errors.length, 1);
+  assert.equal((await eventsOf(world)).map(({ workspaceId }) => workspaceId), [other.workspaceId]);
 });
 
 test("budgets that cannot be are refused with a sentence", async () => {
