@@ -9,7 +9,6 @@ import { hashOf } from "./approvals.ts";
 import {
   ChangeRequest,
   changeRequestTable,
-  isMaker,
   isRevoked,
   makerOf,
   planDecision,
@@ -20,7 +19,7 @@ import type { Requestable } from "./change-requests.ts";
 import * as changes from "./deployment-changes.ts";
 import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
-import { changeInfo, hasRole, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
+import { changeInfo, hasRole, isSamePerson, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
 import { setRollout } from "./rollout-operations.ts";
 import * as v from "./values.ts";
@@ -91,7 +90,9 @@ async function findWaiting({ database, caller }: Management, now: number): Promi
     [now],
   );
   return (await database.read(open)).map(changeRequestTable.toItem)
-    .filter((request) => !isMaker(caller, request) && hasRole(caller, operationOf(request).role)).map(({ id }) => id);
+    .filter((request) => !isSamePerson(caller, request) && hasRole(caller, operationOf(request).role)).map(({ id }) =>
+      id
+    );
 }
 
 const ofRequest = { id: v.changeRequestId };
@@ -160,7 +161,7 @@ const startOf = ({ cause: { actor } }: Management, { operation, note }: ChangeRe
 /** Throws if a caller may be who made a request, or if its token was revoked since. */
 async function requireOther({ caller, database }: Management, request: ChangeRequest): Promise<void> {
   const { id } = request;
-  if (isMaker(caller, request)) {
+  if (isSamePerson(caller, request)) {
     throw conflict(
       `${makerOf(request)} requested ${id}. Somebody else must approve it, with a token of their own`,
       "own_change_request",
@@ -201,7 +202,7 @@ export const withdrawChangeRequest = operation({
   refusals: ["conflict"],
   async run(management, { id }) {
     const request = await requireOpen(management, id);
-    if (!isMaker(management.caller, request)) {
+    if (!isSamePerson(management.caller, request)) {
       throw conflict(`Only ${makerOf(request)} may withdraw ${id}. Decline it instead`, "change_request_of_another");
     }
     return await decide(management, request, "withdrawn");

@@ -2,15 +2,14 @@
 // change-request-operations.ts. An approval performs the operation that was asked for, so there is no second way to change a
 // deployment.
 import { conflict } from "../common/errors.ts";
-import { fold } from "../common/fold.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import type { ChangeRequestId, DeploymentId, PromptId, TokenId, WorkspaceId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { described, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import type { Change } from "./commit.ts";
-import { sources } from "./operation.ts";
-import type { Caller, Management } from "./operation.ts";
+import { isSamePerson, sources } from "./operation.ts";
+import type { Management } from "./operation.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 import * as v from "./values.ts";
 
@@ -83,21 +82,6 @@ export async function findOpenRequest(database: Database, id: DeploymentId): Pro
   return (await database.read(open)).map(changeRequestTable.toItem)[0];
 }
 
-/**
- * Whether a caller may be the person who made a request. The admin token, the command line on a database and embedding code
- * belong to nobody in particular, so they are one person.
- */
-export function isMaker(
-  { owner, tokenId }: Pick<Caller, "owner" | "tokenId">,
-  request: Pick<ChangeRequest, "owner" | "tokenId">,
-): boolean {
-  if (tokenId !== undefined && tokenId === request.tokenId) return true;
-  if (owner === undefined || request.owner === null) {
-    return tokenId === undefined && owner === undefined && request.tokenId === null && request.owner === null;
-  }
-  return fold(owner.normalize("NFKC").trim()) === fold(request.owner.normalize("NFKC").trim());
-}
-
 /** Whether the token that made a request was revoked since. Nobody can approve such a request. */
 export async function isRevoked(database: Database, { tokenId }: Pick<ChangeRequest, "tokenId">): Promise<boolean> {
   const sql = "select 1 from management_tokens where id = ? and revoked_at is not null";
@@ -150,7 +134,7 @@ export async function planRequest(
   const { caller, clock, cause, secrets, database } = management, now = clock();
   const hasExpired = open !== undefined && now >= open.expiresAt;
   if (open !== undefined && !hasExpired) {
-    if (!isMaker(caller, open)) throw requestOpen(open);
+    if (!isSamePerson(caller, open)) throw requestOpen(open);
     if (isSame(open, wanted) && !await isRevoked(database, open)) return { changes: [], statements: [], request: open };
   }
   const ended = open && planDecision(management, open, hasExpired ? "expired" : "withdrawn");

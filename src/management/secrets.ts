@@ -131,7 +131,7 @@ export function secretsOf<T extends Holder>(
     return { rotated: after, secret };
   }
 
-  /** The operations that show a holder, revoke it, and rotate its secret. `requireMay` refuses a caller who may do neither. */
+  /** The operations that show a holder, revoke it, and rotate its secret. `requireMay` refuses a caller who may not. */
   function operations<const Name extends string, const Member extends string>(
     name: Name,
     { words, path, output, issued, member, requireMay }: {
@@ -141,7 +141,7 @@ export function secretsOf<T extends Holder>(
       issued: Struct<T & Record<Member, string>, unknown>;
       /** The member of `issued` that has the secret. */
       member: Member;
-      requireMay?(management: Management, id: T["id"]): Promise<void>;
+      requireMay?(management: Management, id: T["id"], action: "revoke" | "rotate"): Promise<void>;
     },
   ) {
     const id = v.idOf(auditNoun) as Struct<unknown> as Struct<string>;
@@ -167,7 +167,7 @@ export function secretsOf<T extends Holder>(
         input: { id },
         output,
         async run(management, { id }) {
-          await requireMay?.(management, id);
+          await requireMay?.(management, id, "revoke");
           return await revoke(management, id);
         },
       }) as Of<"revoke", object, T>,
@@ -184,7 +184,7 @@ export function secretsOf<T extends Holder>(
         output: issued,
         refusals: ["conflict"],
         async run(management, { id, ...input }) {
-          await requireMay?.(management, id);
+          await requireMay?.(management, id, "rotate");
           const { rotated, secret } = await rotate(management, id, input);
           return { ...rotated, [member]: secret } as T & Record<Member, string>;
         },

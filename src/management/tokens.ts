@@ -8,7 +8,7 @@ import { text } from "../database/row.ts";
 import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { operation, pageOf, requireRole, roles } from "./operation.ts";
+import { hasRole, isSamePerson, operation, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Store } from "./operation.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
@@ -21,7 +21,7 @@ const token = {
   role,
   owner: orNull(
     v.name,
-    "The person that it belongs to, such as ann@acme.com, or null. Two tokens of one person are one person",
+    "The person that it belongs to, such as ann@acme.com, or the token that made it, or null. Two tokens of one person are one person",
   ),
   prefix,
   createdAt: v.timestamp,
@@ -53,15 +53,20 @@ export const createToken = operation({
     name: described(v.name, "The person or program that uses it. The audit log has this name"),
     role,
     workspaceId: option(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
-    owner: option(v.name, "The person that it belongs to, such as ann@acme.com. Default: none"),
+    owner: option(
+      v.name,
+      "The person that it belongs to, such as ann@acme.com. Only the role owner gives it to another one than the caller. Default: the caller, but none for the role owner with a token that belongs to nobody",
+    ),
     expiresAt: optional(expiresAt),
   },
   output: NewToken,
   locate: ({ id }) => `/tokens/${id}`,
   isScoped: true,
-  async run(management, { name, role, owner = null, expiresAt = null, ...input }) {
+  async run(management, { name, role, expiresAt = null, ...input }) {
     const { caller, clock } = management;
     requireRole(caller, role);
+    const { owner = caller.owner ?? (hasRole(caller, "owner") ? null : caller.tokenId ?? null) } = input;
+    requirePerson(caller, { owner }, "for a token of another person");
     const { workspaceId = caller.workspaceId ?? null } = input;
     if (role === "owner" && workspaceId !== null) {
       throw invalid("A token with the role owner must be for all workspaces");
@@ -95,10 +100,17 @@ export const listTokens = operation({
 export const { get: getToken, revoke: revokeToken, rotate: rotateToken } = secrets.operations("Token", {
   ...{ words: "a management token", path: "/tokens", output: Token, issued: NewToken, member: "token" },
   // Whoever may do less than the token could otherwise take it over. The role of a token never changes.
-  async requireMay(management, id) {
-    requireRole(management.caller, (await secrets.requireHolder(management, id)).role);
+  async requireMay(management, id, action) {
+    const { caller } = management, { role, owner } = await secrets.requireHolder(management, id);
+    requireRole(caller, role);
+    if (action === "rotate") requirePerson(caller, { owner, tokenId: id }, "to rotate a token of another person");
   },
 });
+
+/** Throws if a caller would get another person's token. They could approve what they requested themselves. */
+function requirePerson(caller: Caller, person: Pick<Caller, "tokenId"> & { owner: string | null }, purpose: string) {
+  if (!isSamePerson(caller, person)) requireRole(caller, "owner", purpose);
+}
 
 const hour = 3_600_000; // ms
 const useTimeout = 1_000; // ms that a request waits until its use of the token is stored

@@ -94,7 +94,7 @@ async function namedOf(world: World): Promise<Named> {
   const record = { ...goodBody, rollout, promptVersion: 1 };
   const { id: recordId } = taken<{ id: string }>(await world.submit(record, deployId, world.key), 201);
   taken(await world.manage("POST", `/deployments/${deployId}/promote`, { version: 2 }));
-  const { id: tokenId } = await makeToken(world, { role: "viewer", workspaceId });
+  const { id: tokenId } = await makeToken(world, { role: "viewer", workspaceId, owner: "ann@acme.com" });
   return {
     Workspace: workspaceId,
     "API key": keyId,
@@ -207,7 +207,9 @@ async function makeStage(isProtected: boolean) {
   for (const role of roles) {
     tokens.all[role] = (await makeToken(world, { role })).token;
     if (role === "owner") continue;
-    tokens.bound[role] = (await makeToken(world, { role, workspaceId: world.workspaceId })).token;
+    // Only the role owner rotates another person's token, so the admin is the person of the one to rotate.
+    const whose = role === "admin" ? { owner: "ann@acme.com" } : {};
+    tokens.bound[role] = (await makeToken(world, { role, workspaceId: world.workspaceId, ...whose })).token;
   }
   if (isProtected) {
     for (const id of [own.Deployment, foreign.Deployment]) {

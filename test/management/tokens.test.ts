@@ -89,6 +89,50 @@ test("a token can belong to a person, whom it keeps when its secret changes", as
   );
 });
 
+test("who makes a token owns it, and only the role owner gives one to somebody else, or takes one", async () => {
+  const world = await createWorld();
+  const [ann, robot, olga, root] = await Promise.all([
+    make(world, { role: "admin", owner: "ann@acme.com" }),
+    make(world, { role: "admin", workspaceId: world.workspaceId }),
+    make(world, { role: "owner", owner: "olga@acme.com" }),
+    make(world, { role: "owner" }),
+  ]);
+  const ownerBy = async ({ token }: Token, body: object = {}) => (await make(world, body, token)).owner;
+  assert.equal(await Promise.all([ann, robot, olga, root].map((maker) => ownerBy(maker))), [
+    ...["ann@acme.com", robot.id, "olga@acme.com", null],
+  ]);
+  assert.is(await ownerBy(ann, { owner: "Ann@ACME.com" }), "Ann@ACME.com");
+  for (const maker of [olga, root]) assert.is(await ownerBy(maker, { owner: "bob@acme.com" }), "bob@acme.com");
+  // What a token makes makes nobody else either.
+  const made = await make(world, { role: "admin" }, robot.token);
+  assert.is(await ownerBy(made), robot.id);
+  const before = (await readAll(world, "/tokens")).length;
+  for (const maker of [ann, robot, made]) {
+    for (const owner of ["bob@acme.com", "ann@acme.co", root.id]) {
+      const body = { name: "x", role: "viewer", owner };
+      refused(
+        await world.manage("POST", "/tokens", body, as(maker.token)),
+        403,
+        "This needs the role owner for a token of another person",
+      );
+    }
+  }
+  assert.is((await readAll(world, "/tokens")).length, before);
+
+  const bob = await make(world, { role: "publisher", owner: "bob@acme.com" });
+  const program = await make(world, { role: "publisher" });
+  const rotate = (maker: Token, id: string) => world.manage("POST", `/tokens/${id}/rotate`, {}, as(maker.token));
+  for (const { id } of [bob, program, robot]) {
+    refused(await rotate(ann, id), 403, "This needs the role owner to rotate a token of another person");
+  }
+  const { token } = taken<Token>(await rotate(robot, made.id));
+  refused(await rotate(ann, made.id), 403, "This needs the role owner to rotate a token of another person");
+  taken(await rotate({ ...made, token }, robot.id));
+  for (const { id } of [bob, program]) taken(await rotate(olga, id));
+  taken(await rotate(ann, ann.id));
+  assert.ok(taken(await world.manage("POST", `/tokens/${bob.id}/revoke`, {}, as(root.token))).revokedAt);
+});
+
 test("a token is refused when it has expired or been revoked", async () => {
   const world = await createWorld();
   const { token } = await make(world, { expiresAt: noon + hour });

@@ -11,10 +11,10 @@ import {
   operationOf,
   withdrawChangeRequest,
 } from "../../management/change-request-operations.ts";
-import { isMaker, makerOf } from "../../management/change-requests.ts";
+import { makerOf } from "../../management/change-requests.ts";
 import type { ChangeRequest } from "../../management/change-requests.ts";
 import { getDeployment } from "../../management/deployments.ts";
-import { hasRole } from "../../management/operation.ts";
+import { hasRole, isSamePerson } from "../../management/operation.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -103,7 +103,7 @@ async function differenceOf(visit: ConsoleRequest, request: ChangeRequest): Prom
 
 /** What who looks may do with an open request. */
 function formsOf(visit: ConsoleRequest, request: ChangeRequest): Html {
-  if (isMaker(visit.caller, request)) {
+  if (isSamePerson(visit.caller, request)) {
     return (
       <Guarded visit={visit} operation={withdrawChangeRequest}>
         <p>You requested this. Another person must approve it.</p>

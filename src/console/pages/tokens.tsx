@@ -179,7 +179,11 @@ const newForm = (visit: ConsoleRequest): Html => (
           options={[["here", `Only ${workspaceOf(visit).name}`], ["all", "All workspaces"]]}
         />
       )}
-      <Field {...given(visit, "owner", "Owner (an address, if it is a person's)")} />
+      {hasRole(visit.caller, "owner") && (
+        <Field
+          {...given(visit, "owner", "Owner (an address, if it is a person's)")}
+        />
+      )}
       <ExpiryField visit={visit} />
     </div>
   </Form>
