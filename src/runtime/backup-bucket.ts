@@ -6,11 +6,12 @@ import { listBackups } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 import type { Content } from "./backup-encryption.ts";
 import { download } from "./s3-download.ts";
-import { elementOf, elementsOf, escapeXml, isRefused, oddAnswer, openBucket } from "./s3.ts";
+import { elementOf, elementsOf, escapeXml, isRefused, oddAnswer, openBucket, readText } from "./s3.ts";
 import type { Patience } from "./s3.ts";
 
 const partSize = 8 * 1024 * 1024; // bytes. All but the last are of the same size, as R2 requires
 const maxParts = 10_000;
+const maxPages = 1_000; // of a listing, each of 1,000 names
 const mine = "promptledger-"; // begins the name of each backup
 
 type File = { name: string; bytes: number };
@@ -25,23 +26,23 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
   async function listFiles(start: string): Promise<File[]> {
     const files: File[] = [];
     let token: string | undefined;
-    for (;;) {
+    for (let page = 0; page < maxPages; page++) {
       const query = {
         ...{ "list-type": "2", prefix: pathOf(start) },
         ...token === undefined ? {} : { "continuation-token": token },
       };
       const xml = await bucket.request("listed", { method: "GET", path: "", query }, "ListBucketResult");
-      files.push(
-        ...elementsOf(xml, "Contents").map((item) => ({
-          name: (elementOf(item, "Key") ?? "").slice(prefix.length),
-          bytes: Number(elementOf(item, "Size")),
-        })),
-      );
-      const next = elementOf(xml, "IsTruncated") === "true" ? elementOf(xml, "NextContinuationToken") : undefined;
-      if (next === undefined) return files;
-      if (next === token) throw bucket.fail("listed", oddAnswer());
-      token = next;
+      for (const item of elementsOf(xml, "Contents")) {
+        const key = elementOf(item, "Key") ?? "";
+        if (key.startsWith(prefix)) {
+          files.push({ name: key.slice(prefix.length), bytes: Number(elementOf(item, "Size")) });
+        }
+      }
+      if (elementOf(xml, "IsTruncated") !== "true") return files;
+      token = elementOf(xml, "NextContinuationToken");
+      if (token === undefined) break;
     }
+    throw bucket.fail("listed", oddAnswer());
   }
 
   /** Uploads the parts, and returns what completes them, and their size in all. */
@@ -53,7 +54,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
       const query = { partNumber: String(etags.length + 1), uploadId };
       const etag = await bucket.attempt("written", async () => {
         const response = await bucket.send({ method: "PUT", path, query, body });
-        await response.text();
+        await readText(response);
         return response.headers.get("ETag") ?? throwOdd();
       });
       etags.push(etag);
@@ -68,7 +69,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
   async function abort(path: string, uploadId: string): Promise<void> {
     const request = { method: "DELETE", path, query: { uploadId } } as const;
     // Whatever it fails for is said by what follows, or has been said already. The next backup tries it again.
-    await bucket.send(request).then((response) => response.text()).catch(() => {});
+    await bucket.send(request).then(readText).catch(() => {});
   }
 
   async function remove(file: string): Promise<void> {
@@ -98,6 +99,8 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     },
     async put(file, content) {
       const path = pathOf(file);
+      const find = async () => (await listFiles(file)).find(({ name }) => name === file);
+      if (await find() !== undefined) throw conflict(`${name} already has ${file}`);
       const begun = await bucket.request(
         "written",
         { method: "POST", path, query: { uploads: "" } },
@@ -112,7 +115,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
         const failure = await bucket.request("written", completion, "CompleteMultipartUploadResult")
           .then(() => undefined, (error: unknown) => error);
         // The response may be lost, and the repetition refused. What the place lists counts.
-        const stored = (await listFiles(file)).find(({ name }) => name === file);
+        const stored = await find();
         if (stored?.bytes === bytes) return bytes;
         if (stored !== undefined) await remove(file);
         throw failure ?? conflict(`${name} does not have all ${bytes} bytes of ${file} after the upload`);

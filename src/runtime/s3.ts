@@ -19,6 +19,7 @@ export type S3Error = Error & { status: number; code: string };
 
 const maxAttempts = 6;
 const maxMessage = 300; // characters
+const maxText = 8 * 1024 * 1024; // bytes of a response: a page of a listing has 1,000 names of up to 1 kB
 
 /** Why the requests of a place fail, in sentences without secrets. */
 const advice: Record<string, string> = {
@@ -68,7 +69,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
       ...body === undefined ? {} : { body },
     });
     if (response.ok) return response;
-    throw refusalOf(response.status, await response.text());
+    throw refusalOf(response.status, await readText(response).catch(() => ""));
   }
 
   const refusalOf = (status: number, text: string): S3Error => {
@@ -106,7 +107,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
     /** Sends a request, and returns the body of its response, which must have this element if that is given. */
     request: (what: string, request: S3Request, element?: string): Promise<string> =>
       attempt(what, async () => {
-        const text = await (await send(request)).text();
+        const text = await readText(await send(request));
         if (element === undefined || text.includes(`<${element}`)) return text;
         // S3 may begin a 200 before it knows that it fails.
         if (/<Error[\s>]/.test(text)) throw refusalOf(500, text);
@@ -128,15 +129,27 @@ const mayPass = (error: unknown): boolean =>
   !isRefused(error) || error.code === "RequestTimeout" || [408, 429].includes(error.status) ||
   error.status >= 500 && ![501, 507].includes(error.status);
 
+/** Reads the body of a response. One without an end would fill the memory of the service. */
+export async function readText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "", length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > maxText) throw oddAnswer();
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
 /** The text of the first element of that name. */
 export function elementOf(xml: string, name: string): string | undefined {
   const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
   return text === undefined ? undefined : unescape(text);
 }
 
-/** The contents of all elements of that name. */
+/** The contents of all elements of that name. A pattern would take minutes for many that do not end. */
 export const elementsOf = (xml: string, name: string): string[] =>
-  [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, content]) => content!);
+  xml.split(`<${name}>`).slice(1).map((rest) => rest.split(`</${name}>`, 1)[0]!);
 
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 

@@ -158,7 +158,7 @@ const lasting: [name: string, fault: Fault, error: RegExp][] = [
         "RequestTimeTooSkewed",
         "The difference between the request time and the current time is too large.",
       ),
-    /cannot be written: 403 RequestTimeTooSkewed\. .*The clock of this machine differs too much/,
+    /cannot be listed: 403 RequestTimeTooSkewed\. .*The clock of this machine differs too much/,
   ],
   [
     "a key that may not write",
@@ -171,7 +171,7 @@ const lasting: [name: string, fault: Fault, error: RegExp][] = [
       response.writeHead(301, { Location: "https://elsewhere.example" }).end();
       return true;
     },
-    /cannot be written: 301\. Check AWS_REGION and the endpoint$/,
+    /cannot be listed: 301\. Check AWS_REGION and the endpoint$/,
   ],
   [
     "what is no S3",
@@ -179,7 +179,7 @@ const lasting: [name: string, fault: Fault, error: RegExp][] = [
       response.writeHead(200, { "Content-Type": "text/html" }).end("<html>Sign in</html>");
       return true;
     },
-    /cannot be written: TypeError: The answer is none of S3\. Check the endpoint$/,
+    /cannot be listed: TypeError: The answer is none of S3\. Check the endpoint$/,
   ],
   [
     "uploads that always break off",
@@ -259,6 +259,82 @@ test("a server that is slow is waited for, and one that does not answer is not",
     for await (const _ of hasty.get(name)) { /* reads on */ }
   };
   assert.match(await bucket.during(standing, () => messageOf(reading())), /cannot be read: /);
+  await place.remove(name);
+});
+
+const endings: [name: string, fault: Fault][] = [
+  ["a body that never ends", (_, response) => {
+    const chunk = Buffer.alloc(1024 * 1024, "x");
+    const write = () => {
+      while (!response.destroyed && response.write(chunk)) { /* until the reader is slower */ }
+    };
+    response.on("drain", write).writeHead(200);
+    write();
+    return true;
+  }],
+  ["a listing that never ends", (_, response) => {
+    const token = `<NextContinuationToken>${Math.random()}</NextContinuationToken>`;
+    response.end(`<ListBucketResult><IsTruncated>true</IsTruncated>${token}</ListBucketResult>`);
+    return true;
+  }],
+  ["a listing whose rest cannot be asked for", (_, response) => {
+    response.end("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>");
+    return true;
+  }],
+];
+
+for (const [name, fault] of endings) {
+  test(`${name} is refused`, async () => {
+    const message = await bucket.during(fault, () => messageOf(place.list()));
+    assert.is(
+      message,
+      "s3://backups/prod/ledger cannot be listed: TypeError: The answer is none of S3. Check the endpoint",
+    );
+  });
+}
+
+test("a refusal whose body never ends is a refusal, and elements that do not end take no time", async () => {
+  const endless: Fault = (request, response) => {
+    const [, refusal] = endings[0]!;
+    response.writeHead = ((writeHead) => () => writeHead.call(response, 403))(
+      response.writeHead,
+    ) as typeof response.writeHead;
+    return refusal(request, response);
+  };
+  assert.is(
+    await bucket.during(endless, () => messageOf(place.list())),
+    "s3://backups/prod/ledger cannot be listed: 403",
+  );
+  const start = performance.now();
+  const open: Fault = (_, response) => {
+    response.end(`<ListBucketResult>${"<Contents>".repeat(100_000)}</ListBucketResult>`);
+    return true;
+  };
+  assert.equal(await bucket.during(open, () => place.list()), []);
+  assert.ok(performance.now() - start < 5_000);
+});
+
+test("a server that lists all it has is asked for no more, and a name that is taken is kept", async () => {
+  const name = nextName();
+  const all: Fault = (request, response) => {
+    if (!request.url?.includes("list-type")) return false;
+    const names = [
+      `elsewhere/x/${name}`,
+      `prod/ledger/${name}`,
+      ...Array.from({ length: 9_000 }, (_, nth) => `${nth}`),
+    ];
+    const items = names.map((key) => `<Contents><Key>${key}</Key><Size>7</Size></Contents>`);
+    response.end(`<ListBucketResult>${items.join("")}</ListBucketResult>`);
+    return true;
+  };
+  const named = (await bucket.during(all, () => place.list())).map(({ name }) => name);
+  assert.equal(named, [name]);
+  await place.put(name, chunksOf(big.subarray(0, 5)));
+  assert.is(
+    await messageOf(place.put(name, chunksOf(big.subarray(0, 9)))),
+    `s3://backups/prod/ledger already has ${name}`,
+  );
+  assert.ok((await read(name)).equals(big.subarray(0, 5)));
   await place.remove(name);
 });
 
