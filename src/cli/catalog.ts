@@ -1,5 +1,6 @@
 // Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
+import { operator } from "../management/change-requests.ts";
 import { listDeploymentChanges } from "../management/deployment-changes.ts";
 import { listDeployments } from "../management/deployments.ts";
 import type { Deployment } from "../management/deployments.ts";
@@ -59,7 +60,7 @@ export async function listHistory(call: Call, input: HistoryInput): Promise<Outc
       ? "not needed"
       : requestedBy === undefined
       ? ""
-      : `of ${requestedBy || "a request"}`;
+      : `requested by ${requestedBy || operator}`;
     const why = { createdAt, actor, ...hadApprovals && { approval }, note, source, commit: shortCommit(origin) };
     return { revision, action, from, to, "roll back to it": targetOf(change), ...why };
   });

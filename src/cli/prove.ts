@@ -32,10 +32,10 @@ export function describeProof(proof: Proof): string {
 export const proveCommands: Command[] = [{
   ...readUsage("prove [--kills N] [--folder FOLDER]", {}, {
     kills: `How often to kill the service. A kill takes about two seconds. Default: ${defaultKills}`,
-    folder: "A folder on the disk to try, in which the trial makes one of its own and removes it. Default: this one",
+    folder:
+      "A folder on the disk to test. The command works in a new folder there and removes it. Default: the current folder",
   }),
-  summary:
-    "Kill a service again and again while apps use it, and show that nothing that was answered is lost or stored twice",
+  summary: "Kill a service repeatedly under load, and check that no answered request is lost or stored twice",
   needs: "service",
   check: (args) => (args.findNumber("kills") ?? 1) > maxKills ? `--kills must be at most ${maxKills}` : undefined,
   async runLocally({ args, terminal }) {

@@ -18,7 +18,7 @@ const hour = 3_600_000; // ms
 
 export const updateAlert = operation({
   id: "updateAlert",
-  summary: "Change the condition of an alert, or how it counts. One that fires resolves, and is checked anew",
+  summary: "Change the condition of an alert, or how it is checked. A firing alert resolves first",
   method: "PATCH",
   path: "/alerts/{id}",
   role: "editor",
@@ -69,7 +69,7 @@ async function setMuted(management: Management, before: Alert, muteEndsAt: numbe
 
 export const muteAlert = operation({
   id: "muteAlert",
-  summary: "Mute an alert for some time. It is still checked, but neither fires nor resolves until the time is over",
+  summary: "Mute an alert for a time. Until then it is checked, but neither fires nor resolves",
   method: "POST",
   path: "/alerts/{id}/mute",
   role: "editor",

@@ -266,7 +266,7 @@ export const readAlert = operation({
 
 export const deleteAlert = operation({
   id: "deleteAlert",
-  summary: "Delete an alert. One that fires resolves first",
+  summary: "Delete an alert. A firing alert resolves first",
   method: "DELETE",
   path: "/alerts/{id}",
   role: "editor",

@@ -53,7 +53,10 @@ const BudgetState = shape("BudgetState", {
   ...budget,
   period: described(v.text, "The present day or month, as 2027-01-31 or 2027-01"),
   spent: described(usd, "What the records of the period cost, in USD, exact to the last decimal"),
-  percent: described(v.numberIn(0, 1e18), "How much of the amount that is, in percent, rounded down to one digit"),
+  percent: described(
+    v.numberIn(0, 1e18),
+    "The share of the amount that is spent, in percent, rounded down to one digit",
+  ),
   unpriced: described(v.count, "How many records of the period have no cost, as they lack tokens, a model or a price"),
 });
 export type BudgetState = Infer<typeof BudgetState>;
@@ -108,7 +111,7 @@ const toLogged = ({ promptName: _, keyName: _name, createdAt: _at, ...logged }: 
 
 export const createBudget = operation({
   id: "createBudget",
-  summary: "Create a budget. It tells when records have cost a share of the amount, and refuses none",
+  summary: "Create a budget, which causes an event when costs reach a percentage of its amount. It refuses no requests",
   method: "POST",
   path: "/workspaces/{workspaceId}/budgets",
   role: "admin",
@@ -176,7 +179,7 @@ export const readBudget = operation({
 
 export const updateBudget = operation({
   id: "updateBudget",
-  summary: "Change the amount or the thresholds of a budget. Another amount may reach its thresholds anew",
+  summary: "Change the amount or the thresholds of a budget. A new amount can reach each threshold once more",
   method: "PATCH",
   path: "/budgets/{id}",
   role: "admin",

@@ -46,7 +46,7 @@ const filter = {
   workspaceId: option(v.workspaceId, "Only those of this workspace"),
   deployId: option(v.deploymentReference, "Only those of this deployment, by its id or reference"),
   state: option(oneOf(...states), "Only those in this state"),
-  waiting: option(v.boolean, "Only those that wait for an approval which the caller may give"),
+  waiting: option(v.boolean, "Only those that the caller may approve"),
 };
 
 export const listChangeRequests = operation({
@@ -122,7 +122,7 @@ async function requireOpen(management: Management, id: ChangeRequestId): Promise
 
 export const approveChangeRequest = operation({
   id: "approveChangeRequest",
-  summary: "Approve a change request of another person, which applies it. It needs the role of what was requested, too",
+  summary: "Approve and apply the change request of another person. It also takes the role of the requested change",
   method: "POST",
   path: "/changes/{id}/approve",
   role: protectedRole,
@@ -181,7 +181,7 @@ export const declineChangeRequest = operation({
   command: "change decline ID --reason TEXT",
   input: {
     ...ofRequest,
-    reason: described(v.reason, "Why. It is shown to who made the request"),
+    reason: described(v.reason, "The reason, which the requester sees"),
     actor: changeInfo.actor,
   },
   output: ChangeRequest,
@@ -192,7 +192,7 @@ export const declineChangeRequest = operation({
 
 export const withdrawChangeRequest = operation({
   id: "withdrawChangeRequest",
-  summary: "Withdraw a change request of one's own",
+  summary: "Withdraw your own change request",
   method: "POST",
   path: "/changes/{id}/withdraw",
   role: "publisher",

@@ -88,8 +88,11 @@ export async function isRevoked(database: Database, { tokenId }: Pick<ChangeRequ
   return tokenId !== null && (await database.read({ sql, args: [tokenId] })).length > 0;
 }
 
+/** Who has the admin token, the database or the embedding code, and so has no name. */
+export const operator = "the operator";
+
 /** How messages name who made a request. */
-export const makerOf = ({ owner, requestedBy }: ChangeRequest): string => owner ?? (requestedBy || "the admin token");
+export const makerOf = ({ owner, requestedBy }: ChangeRequest): string => owner ?? (requestedBy || operator);
 
 /** A change of a request, with its entry. */
 export type Decision = { change: Change; statement: Statement; request: ChangeRequest };

@@ -94,7 +94,7 @@ test("who approves whose request, as the table says", async () => {
     assert.is(said, "Applied to greeting@production: version 1 → version 2\n");
     assert.match(
       (await here.cli(words`deploy history ${deployId}`)).out,
-      `of ${maker === "operator" ? "a request" : maker}`,
+      `requested by ${maker === "operator" ? "the operator" : maker}`,
     );
   }
 });

@@ -5,6 +5,7 @@
 import type { DeploymentId } from "../../common/ids.ts";
 import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
 import { listChangeRequests } from "../../management/change-request-operations.ts";
+import { operator } from "../../management/change-requests.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { findLastLive, findRollbackTargets } from "../../management/history.ts";
@@ -217,7 +218,7 @@ function historyOf(
 
 const whoChanged = ({ actor, source, requestedBy, withoutApproval }: DeploymentChange): Part => [
   actor === "" ? source : isolated(actor),
-  requestedBy !== undefined && [", requested by ", isolated(requestedBy || "the admin token")],
+  requestedBy !== undefined && [", requested by ", isolated(requestedBy || operator)],
   withoutApproval && ", without approval",
 ];
 
