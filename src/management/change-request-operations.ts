@@ -21,6 +21,7 @@ import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
 import { changeInfo, hasRole, isSamePerson, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
+import { isSamePerson } from "./people.ts";
 import { setRollout } from "./rollout-operations.ts";
 import * as v from "./values.ts";
 

@@ -8,8 +8,9 @@ import type { Database, Statement } from "../database/database.ts";
 import { described, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import type { Change } from "./commit.ts";
-import { isSamePerson, sources } from "./operation.ts";
+import { sources } from "./operation.ts";
 import type { Management } from "./operation.ts";
+import { isSamePerson } from "./people.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 import * as v from "./values.ts";
 

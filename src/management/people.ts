@@ -1,5 +1,7 @@
-// What a person may do who signs in with their company's account.
+// Who is one person, and what a person may do who signs in with their company's account.
 import { noAddress, noRole, noWorkspaceOfRole } from "../common/errors.ts";
+import { fold } from "../common/fold.ts";
+import type { TokenId } from "../common/ids.ts";
 import { addressOf, grantOf } from "../common/roles.ts";
 import type { Claims, RoleRule } from "../common/roles.ts";
 import type { Caller, Store } from "./operation.ts";
@@ -29,3 +31,15 @@ export async function requireWorkspace({ database }: Store, { actor, workspaceId
   });
   if (row === undefined) throw noWorkspaceOfRole(actor, workspaceId);
 }
+
+/** Who a caller is, or who made something: the owner of the token, or the token if it has none. */
+type Someone = { owner?: string | null | undefined; tokenId?: TokenId | null | undefined };
+
+/** A text that all spellings of a person share. It is empty for those who are nobody in particular. */
+const personOf = ({ owner, tokenId }: Someone): string => fold((owner ?? tokenId ?? "").normalize("NFKC").trim());
+
+/**
+ * Whether two are one person. The admin token, the command line on a database and embedding code belong to nobody in particular,
+ * so they are one person.
+ */
+export const isSamePerson = (one: Someone, other: Someone): boolean => personOf(one) === personOf(other);

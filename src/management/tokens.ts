@@ -8,8 +8,9 @@ import { text } from "../database/row.ts";
 import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { hasRole, isSamePerson, operation, pageOf, requireRole, roles } from "./operation.ts";
+import { hasRole, operation, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Store } from "./operation.ts";
+import { isSamePerson } from "./people.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 

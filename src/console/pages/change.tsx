@@ -14,7 +14,8 @@ import {
 import { makerOf } from "../../management/change-requests.ts";
 import type { ChangeRequest } from "../../management/change-requests.ts";
 import { getDeployment } from "../../management/deployments.ts";
-import { hasRole, isSamePerson } from "../../management/operation.ts";
+import { hasRole } from "../../management/operation.ts";
+import { isSamePerson } from "../../management/people.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
