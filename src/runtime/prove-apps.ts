@@ -16,11 +16,14 @@ export type Told = {
   racing: { requests: number; accepted: number; unanswered: number; refused: number };
   /** Answers that nothing explains. */
   strange: Map<string, number>;
+  /** Whether some requests were given up, because the last answers took too long. */
+  isIncomplete: boolean;
 };
 
 const recorders = 8, readers = 4, racers = 4;
 const requestTimeout = 30_000; // ms
 const pause = 50; // ms between two looks for a service that is away
+const patience = 60_000; // ms that the last answers may take
 
 type Answer = { status: number; text: string };
 
@@ -28,15 +31,19 @@ type Answer = { status: number; text: string };
 const away = { status: 0, text: "" };
 
 /**
- * Starts the apps on a service whose URL may change. `stop` resolves once no request is under way, every record is answered,
- * and the quota that they race for is used up.
+ * Starts the apps on a service whose URL may change. `stop` resolves once no request is under way, every record is
+ * answered, and the quota that they race for is used up, or once that takes too long. `abandon` ends them at once.
  */
-export function startApps(urlOf: () => string, steady: App, racing: App): { told: Told; stop(): Promise<void> } {
+export function startApps(
+  urlOf: () => string,
+  steady: App,
+  racing: App,
+): { told: Told; stop(): Promise<void>; abandon(): void } {
   const told: Told = {
     ...{ answers: 0, unanswered: 0, records: [], reads: { answered: 0, unanswered: 0 } },
-    ...{ racing: { requests: 0, accepted: 0, unanswered: 0, refused: 0 }, strange: new Map() },
+    ...{ racing: { requests: 0, accepted: 0, unanswered: 0, refused: 0 }, strange: new Map(), isIncomplete: false },
   };
-  let isStopped = false, sessions = 0;
+  let isStopped = false, isAbandoned = false, sessions = 0;
 
   /** Sends a read, or a submit with a body. Undefined if it got no answer, or an error of the service. */
   async function send({ key, deployId }: App, body?: object, idempotencyKey?: string): Promise<Answer | undefined> {
@@ -48,11 +55,11 @@ export function startApps(urlOf: () => string, steady: App, racing: App): { told
     };
     const text = body === undefined ? undefined : JSON.stringify(body);
     let answer = await exchange(urlOf() + path, headers, text);
-    while (answer === away) {
+    while (answer === away && !isAbandoned) {
       await new Promise((resolve) => setTimeout(resolve, pause));
       answer = await exchange(urlOf() + path, headers, text);
     }
-    if (answer === undefined || answer.status >= 500) {
+    if (answer === undefined || answer === away || answer.status >= 500) {
       told.unanswered++;
       return undefined;
     }
@@ -74,7 +81,8 @@ export function startApps(urlOf: () => string, steady: App, racing: App): { told
     while (!isStopped) {
       const session = `session-${sessions++}`;
       let answer = await send(steady, recordOf(session), session);
-      while (answer === undefined) answer = await send(steady, recordOf(session), session);
+      while (answer === undefined && !isAbandoned) answer = await send(steady, recordOf(session), session);
+      if (answer === undefined) return;
       if (answer.status === 201) told.records.push((JSON.parse(answer.text) as { id: string }).id);
       else note(answer);
     }
@@ -91,7 +99,7 @@ export function startApps(urlOf: () => string, steady: App, racing: App): { told
 
   async function race(): Promise<void> {
     const { racing: race } = told;
-    while (!isStopped || race.refused === 0) {
+    while (!isAbandoned && (!isStopped || race.refused === 0)) {
       race.requests++;
       const answer = await send(racing, recordOf(`race-${race.requests}`));
       if (answer === undefined) race.unanswered++;
@@ -99,6 +107,10 @@ export function startApps(urlOf: () => string, steady: App, racing: App): { told
       else if (answer.status === 429) race.refused++;
       else note(answer);
     }
+  }
+
+  function abandon(): void {
+    isStopped = isAbandoned = true;
   }
 
   const work = [
@@ -110,8 +122,14 @@ export function startApps(urlOf: () => string, steady: App, racing: App): { told
     told,
     async stop() {
       isStopped = true;
+      const timer = setTimeout(() => {
+        told.isIncomplete = true;
+        abandon();
+      }, patience);
       await Promise.all(work);
+      clearTimeout(timer);
     },
+    abandon,
   };
 }
 

@@ -64,7 +64,7 @@ export async function prove({ folder, kills, report }: ProveOptions): Promise<Pr
     rmSync(own, { recursive: true, force: true });
   };
   const interrupt = () => process.exit(interrupted);
-  process.once("exit", clean).once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  process.once("exit", clean).once("SIGINT", interrupt).once("SIGTERM", interrupt).once("SIGHUP", interrupt);
   try {
     const url = `file:${join(own, "prove.db")}`, limit = requestsPerKill * kills;
     const workspaces = await seed(url, limit);
@@ -79,7 +79,7 @@ export async function prove({ folder, kills, report }: ProveOptions): Promise<Pr
       durationMs: Math.round(performance.now() - startedAt),
     };
   } finally {
-    process.off("exit", clean).off("SIGINT", interrupt).off("SIGTERM", interrupt);
+    process.off("exit", clean).off("SIGINT", interrupt).off("SIGTERM", interrupt).off("SIGHUP", interrupt);
     clean();
   }
 }
@@ -138,14 +138,19 @@ async function trial(
 ): Promise<Told> {
   const settings = { DATABASE_URL: url };
   let service = await startOwn(settings);
-  const { told, stop } = startApps(() => service.url, steady, racing);
-  for (let kill = 1; kill <= kills; kill++) {
-    report(`${kill - 1} of ${kills} kills, ${told.answers} answers`);
-    await new Promise((resolve) => setTimeout(resolve, betweenKills.least + Math.random() * betweenKills.spread));
-    await service.end("SIGKILL");
-    service = await startOwn(settings);
+  const { told, stop, abandon } = startApps(() => service.url, steady, racing);
+  try {
+    for (let kill = 1; kill <= kills; kill++) {
+      report(`${kill - 1} of ${kills} kills, ${told.answers} answers`);
+      await new Promise((resolve) => setTimeout(resolve, betweenKills.least + Math.random() * betweenKills.spread));
+      await service.end("SIGKILL");
+      service = await startOwn(settings);
+    }
+    await stop();
+  } finally {
+    // A service that does not start again would keep them waiting.
+    abandon();
   }
-  await stop();
   await service.end("SIGTERM");
   return told;
 }
@@ -173,6 +178,7 @@ const audit = (url: string, { steady, racing }: Workspaces, told: Told): Promise
         `The ledger of ${workspaceId} in ${month} does not balance`
       ),
     );
+    if (told.isIncomplete) faults.push("The service did not answer all requests within a minute after the last kill");
     if (audit?.isIntact === false) faults.push(`The audit log is broken at ${audit.brokenAt}`);
     // A request without an answer may have been accepted or not.
     const { answered, unanswered } = told.reads, reads = usedBy(steady) - told.records.length;
