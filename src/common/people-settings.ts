@@ -79,7 +79,7 @@ function readProvider(read: Read, faults: string[]): ProviderSettings | undefine
     return undefined;
   }
   if (!isSafeUrl(issuer) || /[?#]/.test(issuer)) faults.push(`OIDC_ISSUER ${safeUrlExpected}, a query or a fragment`);
-  if (!isSafeUrl(publicUrl) || /[?#]|\/$/.test(publicUrl)) {
+  if (!isSafeUrl(publicUrl) || /^[^:]*[A-Z]|[?#]|\/$/.test(publicUrl)) {
     faults.push(`PUBLIC_URL ${safeUrlExpected}, a query, or a slash at its end`);
   }
   if (clientSecret.length < 16) {

@@ -80,7 +80,8 @@ function matches(pattern: string, text: string, claim: string): boolean {
 const toLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** Some providers send it as a text. Many send nothing, for addresses that they know. */
-const isVerified = ({ email_verified: verified }: Claims): boolean => verified !== false && verified !== "false";
+const isVerified = ({ email_verified: verified = true }: Claims): boolean =>
+  [true, "true", null].some((each) => each === verified);
 
 /**
  * The name of a person in the audit log: their email address in small letters, else `preferred_username`, else `sub`. Undefined

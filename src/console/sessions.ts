@@ -113,7 +113,8 @@ export const readNamedCookie = ({ headers }: Request, name: string): string | un
  * the console's wherever a host has mounted it. So only pages directly below the console may send it.
  */
 export function cookieHeader(request: Request, value: string | undefined, isHttps = false): string {
-  const isNamedSecure = isHttps || isKnownSecure(request);
+  // One that the provider's way has set under that name is to go, too.
+  const isNamedSecure = isHttps || isKnownSecure(request) || readNamedCookie(request, names.secure) !== undefined;
   // A form tells its scheme even where the proxy does not. A link tells none, so the name cannot depend on that.
   const isSecure = isNamedSecure || request.headers.get("Origin")?.startsWith("https:") === true;
   const attributes = ["HttpOnly", "SameSite=Strict", `Max-Age=${value === undefined ? 0 : sessionTime / 1000}`];

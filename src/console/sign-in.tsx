@@ -113,9 +113,11 @@ export const offView: View = {
 // Only a path below the console: no other site, and no way up.
 const isInside = /^(?![./])[\w.~%-]+(\/[\w.~%-]+)*(\?[\w.~%=&+*-]*)?$/;
 
+const maxNext = 1_000; // characters, which the cookie of an attempt to sign in has room for
+
 /** The page to go to after signing in, relative to the console. Anything else than a page of it leads to its start. */
 export const safeNext = (next: string | null): string =>
-  next !== null && isInside.test(next) && !goesUp(next.split("?")[0]!) ? next : "";
+  next !== null && next.length <= maxNext && isInside.test(next) && !goesUp(next.split("?")[0]!) ? next : "";
 
 /** Whether a path leads upward. A browser reads `%2e%2e` as `..` too. */
 const goesUp = (path: string): boolean => path.replace(/%2e/gi, ".").split("/").includes("..");

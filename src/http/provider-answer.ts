@@ -22,7 +22,12 @@ export const boundedFetch =
     if (isServerError(status)) throw providerAway(`${host} answered with status ${status}`);
     const text = await readBounded(response).catch(refuse);
     if (text === undefined) throw providerAway(`${host} answered with more than ${maxBytes} bytes`);
-    return new Response(text === "" ? null : text, { status, headers: { "Content-Type": type } });
+    try {
+      return new Response(text === "" ? null : text, { status, headers: { "Content-Type": type } });
+    } catch {
+      // There is no such status, or it has no body.
+      throw providerAway(`${host} answered with status ${status}`);
+    }
   };
 
 const isServerError = (status: number): boolean => Math.floor(status / 100) === 5;

@@ -19,7 +19,7 @@ import type { Requestable } from "./change-requests.ts";
 import * as changes from "./deployment-changes.ts";
 import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
-import { changeInfo, hasRole, isSamePerson, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
+import { changeInfo, hasRole, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
 import { isSamePerson } from "./people.ts";
 import { setRollout } from "./rollout-operations.ts";

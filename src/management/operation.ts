@@ -9,7 +9,6 @@ import {
   roleRequired,
   workspaceRequired,
 } from "../common/errors.ts";
-import { fold } from "../common/fold.ts";
 import type { DeploymentId, TokenId, WorkspaceId } from "../common/ids.ts";
 import { roles } from "../common/roles.ts";
 import type { Role } from "../common/roles.ts";
@@ -67,18 +66,6 @@ export const requireProtectedRole = (caller: Pick<Caller, "role">, reference: st
 
 /** Whose share of the service's room a caller takes: that of their workspace, or their own if they may see all. */
 export const ownerOf = ({ workspaceId, tokenId, owner }: Caller): string => workspaceId ?? tokenId ?? owner ?? "";
-
-/** Who a caller is, or who made something: the owner of the token, or the token if it has none. */
-type Someone = { owner?: string | null | undefined; tokenId?: TokenId | null | undefined };
-
-/** A text that all spellings of a person share. It is empty for those who are nobody in particular. */
-const personOf = ({ owner, tokenId }: Someone): string => fold((owner ?? tokenId ?? "").normalize("NFKC").trim());
-
-/**
- * Whether two are one person. The admin token, the command line on a database and embedding code belong to nobody in particular,
- * so they are one person.
- */
-export const isSamePerson = (one: Someone, other: Someone): boolean => personOf(one) === personOf(other);
 
 /** Whether a caller is a token or a person, whose name is the actor of all that they do. Others may name who acts. */
 export const isNamed = ({ tokenId, owner }: Caller): boolean => (tokenId ?? owner) !== undefined;

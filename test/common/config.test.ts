@@ -140,6 +140,7 @@ test("people sign in at an identity provider if all of its settings are there, a
     [{ OIDC_ISSUER: "https://acme.example?x" }, "OIDC_ISSUER must be an https: URL"],
     [{ PUBLIC_URL: "https://prompts.example.com/" }, "a slash at its end"],
     [{ PUBLIC_URL: "http://prompts.example.com" }, "PUBLIC_URL must be an https: URL"],
+    [{ PUBLIC_URL: "HTTPS://prompts.example.com" }, "PUBLIC_URL must be an https: URL"],
     [{ OIDC_SCOPE: "email" }, "OIDC_SCOPE must have openid"],
     [{ AUTH_ROLES: "" }, "AUTH_ROLES must be set too"],
     [{ MANAGEMENT: "" }, "People who sign in need ADMIN_TOKEN or MANAGEMENT=true"],

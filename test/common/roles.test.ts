@@ -38,7 +38,12 @@ test("a rule matches a claim that is its text or has it, whole, with stars for a
     [{ email: "ann@acme.com.evil.com" }, "email:*@acme.com=viewer", "none"],
     [{ email: "ann@acme.com", email_verified: true }, "email:*@acme.com=viewer", "viewer"],
     [{ email: "ann@acme.com", email_verified: false }, "email:*@acme.com=viewer", "none"],
-    [{ email: "ann@acme.com", email_verified: "false" }, "email:*@acme.com=viewer", "none"],
+    ...["false", "False", 0, "0", {}].map((verified): [Claims, string, string] => [
+      { email: "ann@acme.com", email_verified: verified },
+      "email:*@acme.com=viewer",
+      "none",
+    ]),
+    [{ email: "ann@acme.com", email_verified: null }, "email:*@acme.com=viewer", "viewer"],
     [{ email: "ann@ac\u212ae.com" }, "email:*@acke.com=viewer", "none"],
   ];
   for (const [claims, rule, role] of cases) assert.is(roleOf(claims, rule), role, `${JSON.stringify(claims)} ${rule}`);
