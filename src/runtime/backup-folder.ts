@@ -1,6 +1,6 @@
 // Backups in a folder, such as one of another machine that is mounted.
 import { createReadStream } from "node:fs";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { conflict, invalid } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
@@ -9,6 +9,10 @@ import { listBackups } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 
 const suffix = ".part"; // of a backup that is not complete
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}
 
 /** The folder must exist: one that is made where a disk is not mounted would hold backups that do not leave the machine. */
 export function openFolderPlace(folder: string): Place {
@@ -31,12 +35,12 @@ export function openFolderPlace(folder: string): Place {
     name: folder,
     async list() {
       const names = (await readNames()).filter((name) => timeOf(name) !== undefined);
-      return listBackups(
-        await Promise.all(names.map(async (name) => {
-          const { size: bytes } = await onFile(pathOf(name), "read", () => stat(pathOf(name)));
-          return { name, bytes };
-        })),
-      );
+      const files = names.map(async (name) => {
+        // Another process may have removed it meanwhile.
+        const found = await onFile(pathOf(name), "read", () => lstat(pathOf(name)).catch(ignoreMissing));
+        return found?.isFile() === true ? [{ name, bytes: found.size }] : [];
+      });
+      return listBackups((await Promise.all(files)).flat());
     },
     async tidy() {
       const parts = (await readNames())

@@ -1,6 +1,6 @@
 // Backups in a folder: making, listing, checking and restoring them, on the runtime that runs the tests.
 // Runs on every runtime in CI.
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startCommand, startProgram, startService, until } from "../conformance/processes.ts";
@@ -66,6 +66,15 @@ test("a backup under load has everything that was answered before it, balances, 
     const { lost, faults } = await audit(restored, { ...emptyOutcomes(), recorded });
     assert.equal([lost, faults], [0, []]);
   }
+});
+
+test("a folder of such a name, or a link that leads nowhere, is no backup", async () => {
+  const own = `${folder}/odd`, name = (nth: number) => `promptledger-20270131T18000${nth}Z.db.gz`;
+  await mkdir(`${own}/${name(1)}`, { recursive: true });
+  await symlink(`${own}/nowhere`, `${own}/${name(2)}`);
+  await writeFile(`${own}/${name(3)}`, "x");
+  const { json } = await runIn(["backup", "list", "--json"], { ...settings, BACKUP_TO: own });
+  assert.equal((json as Made[]).map((each) => each.name), [name(3)]);
 });
 
 test("what no rule keeps is removed after the next backup, and nothing else", async () => {
