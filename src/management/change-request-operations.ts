@@ -6,6 +6,7 @@ import { readPage } from "../database/page.ts";
 import { described, oneOf, option } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import { hashOf } from "./approvals.ts";
+import { toEntry } from "./audit-chain.ts";
 import {
   ChangeRequest,
   changeRequestTable,
@@ -21,6 +22,8 @@ import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
+import { originIn } from "./origin.ts";
+import type { Origin } from "./origin.ts";
 import { isSamePerson } from "./people.ts";
 import { setRollout } from "./rollout-operations.ts";
 import * as v from "./values.ts";
@@ -121,6 +124,13 @@ async function requireOpen(management: Management, id: ChangeRequestId): Promise
   throw conflict(`Change request ${id} is ${state}`, "change_request_closed");
 }
 
+/** The commit of a repository that a request came from. */
+async function originOf({ database }: Management, id: ChangeRequestId): Promise<Origin | null> {
+  const sql = "select * from audit_log where target_id = ? and action = 'change.requested'";
+  const [row] = await database.read({ sql, args: [id] });
+  return row === undefined ? null : originIn(JSON.parse(toEntry(row).after ?? "{}") as Record<string, unknown>);
+}
+
 export const approveChangeRequest = operation({
   id: "approveChangeRequest",
   summary: "Approve and apply the change request of another person. It also takes the role of the requested change",
@@ -146,7 +156,8 @@ export const approveChangeRequest = operation({
       );
     }
     const { request: applied, change, statement } = planDecision(management, request, "applied", note || null);
-    const marks = { request: id, requestedBy, approvedBy: applied.decidedBy };
+    const origin = await originOf(management, id);
+    const marks = { request: id, requestedBy, approvedBy: applied.decidedBy, ...origin === null ? {} : { origin } };
     const approval = { deployId, note: request.note, marks, change, statement };
     const inner = { id: deployId, ...input, ...startOf(management, request) };
     const { changed, reference } = await run({ ...management, approval }, inner) as DeploymentResult;

@@ -350,8 +350,10 @@ test("a publication and a release set publish their versions, and request the pr
   assert.equal([wanted, note], [3, "Shorter"]);
   taken(await scene.decide("bob", id, "approve"));
   assert.is((await scene.show()).currentVersion, 3);
+  const origin = { commit: "a".repeat(40), author: "Ann" };
   const set = {
     workspaceId: world.workspaceId,
+    origin,
     prompts: [{
       name: "greeting",
       ...promptFile,
@@ -368,6 +370,9 @@ test("a publication and a release set publish their versions, and request the pr
   assert.equal([applied.changes, result!.currentVersion, result!.request!.version], [2, 3, 4]);
   taken(await scene.decide("bob", result!.request!.id, "approve"));
   assert.is((await scene.show()).currentVersion, 4);
+  // The commit stays with the change, whoever approves it.
+  const [change] = await readAll<DeploymentChange>(world, `/deployments/${world.deployId}/history`);
+  assert.equal(change!.origin, origin);
   await verifyAudit(scene);
 });
 
