@@ -1,6 +1,6 @@
 // Backups of BACKUP_TO: makes one, lists and checks them, and removes those that no rule keeps.
-import { realpath, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { realpath, stat, statfs } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { findKept } from "../common/backup-keep.ts";
 import type { KeepRule, KeptBy } from "../common/backup-keep.ts";
 import type { Backup, BackupSettings } from "../common/backup-settings.ts";
@@ -63,6 +63,20 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
   });
 }
 
+const reserve = 32 * 1024 * 1024; // bytes that a copy leaves to the service, which could store nothing on a full disk
+
+/** Throws if a folder has no room for a copy. */
+async function requireRoom(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder), free = bavail * bsize;
+  if (free >= bytes + reserve) return;
+  throw conflict(
+    `a copy takes ${formatBytes(bytes)} beside it for a while and leaves ${formatBytes(reserve)} free, ` +
+      `and ${folder} has ${formatBytes(free)}`,
+  );
+}
+
+const sizeOfLog = (path: string): Promise<number> => stat(`${path}-wal`).then(({ size }) => size, () => 0);
+
 /** Copies the database, and checks the copy. Returns the time of the copied state. */
 async function copyChecked(location: DatabaseLocation, part: string, terminal: Terminal): Promise<number> {
   const path = databaseFileOf(location);
@@ -73,6 +87,7 @@ async function copyChecked(location: DatabaseLocation, part: string, terminal: T
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
     const { size } = await stat(path);
+    await requireRoom(dirname(part), size + await sizeOfLog(path));
     terminal.say(`Copying ${formatBytes(size)} …\n`);
     createdAt = await copySnapshot(
       database,

@@ -5,6 +5,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, runFile, startCommand, startProgram, startService, until } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";
+import { mount } from "../faults/full-disk.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { commandOf, currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
@@ -75,6 +76,20 @@ test("a folder of such a name, or a link that leads nowhere, is no backup", asyn
   await writeFile(`${own}/${name(3)}`, "x");
   const { json } = await runIn(["backup", "list", "--json"], { ...settings, BACKUP_TO: own });
   assert.equal((json as Made[]).map((each) => each.name), [name(3)]);
+});
+
+test("a disk without room for the copy is left to the service", async () => {
+  const disk = await mount(`${folder}/disk`, 24);
+  if ("missing" in disk) return console.log(`skipped: ${disk.missing}`);
+  try {
+    await copyFile(`${folder}/ledger.db`, `${folder}/disk/ledger.db`);
+    const { code, said } = await cli(["backup", "now"], { DATABASE_URL: `file:${folder}/disk/ledger.db` });
+    assert.is(code, 1);
+    assert.match(said, /cannot be backed up: a copy takes \S+ kB beside it .* \S+disk has \S+ MB$/m);
+    assert.equal((await readdir(`${folder}/disk`)).filter((name) => name.includes(".part")), []);
+  } finally {
+    disk.unmount();
+  }
 });
 
 test("what no rule keeps is removed after the next backup, and nothing else", async () => {

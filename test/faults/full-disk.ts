@@ -24,7 +24,7 @@ const readinessTime = 1_100; // ms until /readyz must have noticed
 const recovery = 2_000; // ms until requests must succeed once there is space
 
 /** Mounts a disk of this size in a folder. Says why if that is impossible. */
-async function mount(path: string, size: number): Promise<{ unmount(): void } | { missing: string }> {
+export async function mount(path: string, size: number): Promise<{ unmount(): void } | { missing: string }> {
   if (process.platform !== "linux") return { missing: "small disks are made on Linux only" };
   try {
     await mkdir(path, { recursive: true });
