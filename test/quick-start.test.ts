@@ -71,7 +71,8 @@ async function runCommand(words: string[], settings: Record<string, string> = en
 
 /** The words after `promptledger`, or after `npm run -s cli --`; none for another command. */
 function argumentsOf({ words, settings }: ShellCommand): string[] {
-  if (Object.keys(settings).length > 0) return [];
+  // The service runs already, on a port of its own.
+  if (Object.keys(settings).length > 0 || words.at(-1) === "serve") return [];
   if (words[0] === "promptledger") return words.slice(1);
   return words[0] === "npm" && words.includes("cli") ? words.slice(words.indexOf("--") + 1) : [];
 }
