@@ -15,6 +15,7 @@ import { isBeyond, isSilence, isTotal, needsReads, readCondition, readMeasure, v
 import type { Condition, Counts } from "./alert-conditions.ts";
 import { alertTable } from "./alerts.ts";
 import type { Alert } from "./alerts.ts";
+import { isDueAfter } from "./due.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { deployIdsOf, scopeOfDeployment, scopeOfWorkspace, toCount } from "./record-filter.ts";
@@ -27,9 +28,8 @@ export type AlertRun = { checked: number; fired: number; resolved: number; error
 // runs of their checks, because no two clocks are alike.
 const checkInterval = 55_000;
 
-/** The alerts that are due. A check that is ahead comes from a clock that was wrong. */
-const isDue = `(checked_at is null or checked_at <= :now - ${checkInterval} or checked_at > :now + ${checkInterval})
-  and workspace_id not in (select id from deleted_workspaces)`;
+/** The alerts that are due. */
+const isDue = `${isDueAfter(checkInterval)} and workspace_id not in (select id from deleted_workspaces)`;
 
 /** Alerts that count the same records share the key. */
 const keyOf = "workspace_id || ' ' || coalesce(deployment_id, prompt_id, '') || ' ' || over_ms";

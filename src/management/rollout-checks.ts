@@ -3,6 +3,7 @@ import type { Statement } from "../database/database.ts";
 import { tallyOf } from "../ledger/arms.ts";
 import { stopRolloutOf } from "./deployment-writes.ts";
 import { requireDeployment } from "./deployments.ts";
+import { isDueAfter } from "./due.ts";
 import { findCrossed, guardMembers, levelOf } from "./guards.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
@@ -18,8 +19,7 @@ export type GuardRun = { checked: number; stopped: number; error?: unknown };
 const checkInterval = 60_000; // ms. A rollout is checked once in that time, however many services there are
 
 /** The rollouts with a guard that are due. */
-const isDue = `ended_at is null and guard is not null and (checked_at is null or checked_at <= :now - ${checkInterval}
-  or checked_at > :now + ${checkInterval})`;
+const isDue = `ended_at is null and guard is not null and ${isDueAfter(checkInterval)}`;
 
 const claim = (id: string, now: number): Statement => ({
   sql: `update rollouts set checked_at = :now where id = :id and ${isDue} returning id`,

@@ -56,8 +56,6 @@ export async function startOwn(settings: Record<string, string>): Promise<OwnSer
 
 /** The command that runs this program. */
 export function ownCommand(): [string, ...string[]] {
-  const [runtime, program] = process.argv as [string, string];
-  return "Deno" in globalThis
-    ? [process.execPath, "run", "--quiet", "--allow-all", program]
-    : [process.execPath ?? runtime, ...process.execArgv, program];
+  const { execPath, execArgv, argv } = process, program = argv[1]!;
+  return "Deno" in globalThis ? [execPath, "run", "--quiet", "--allow-all", program] : [execPath, ...execArgv, program];
 }
