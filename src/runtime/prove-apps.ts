@@ -13,7 +13,7 @@ export type Told = {
   /** Reads that were answered, and those that got no answer, of which each may be counted or not. */
   reads: { answered: number; unanswered: number };
   /** What happened in the workspace whose quota is raced for. */
-  racing: { requests: number; accepted: number; unanswered: number; refused: number };
+  racing: { requests: number; refused: number };
   /** Answers that nothing explains. */
   strange: Map<string, number>;
   /** Whether some requests were given up, because the last answers took too long. */
@@ -41,7 +41,7 @@ export function startApps(
 ): { told: Told; stop(): Promise<void>; abandon(): void } {
   const told: Told = {
     ...{ answers: 0, unanswered: 0, records: [], reads: { answered: 0, unanswered: 0 } },
-    ...{ racing: { requests: 0, accepted: 0, unanswered: 0, refused: 0 }, strange: new Map(), isIncomplete: false },
+    ...{ racing: { requests: 0, refused: 0 }, strange: new Map(), isIncomplete: false },
   };
   let isStopped = false, isAbandoned = false, sessions = 0;
 
@@ -102,10 +102,8 @@ export function startApps(
     while (!isAbandoned && (!isStopped || race.refused === 0)) {
       race.requests++;
       const answer = await send(racing, recordOf(`race-${race.requests}`));
-      if (answer === undefined) race.unanswered++;
-      else if (answer.status === 201) race.accepted++;
-      else if (answer.status === 429) race.refused++;
-      else note(answer);
+      if (answer?.status === 429) race.refused++;
+      else if (answer !== undefined && answer.status !== 201) note(answer);
     }
   }
 
