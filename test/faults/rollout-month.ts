@@ -225,6 +225,10 @@ export async function liveMonth(
   for (const { from, until, ...served } of seen) {
     const possible = states.filter((state) => state.from <= until && state.until >= from);
     if (possible.some((state) => isOf(state, served))) continue;
+    // A repeated attempt serves the version that the first one logged. If the rollout ended between them, it is served alone.
+    const isBaseOfEnded = possible.length > 1 &&
+      possible.some(({ base, rollout }) => base === served.base && rollout !== null);
+    if (served.rollout === null && isBaseOfEnded) continue;
     faults.push(`served ${JSON.stringify(served)}, of ${JSON.stringify(possible)}`);
   }
   return month;
