@@ -48,10 +48,13 @@ export const updateAlert = operation({
         ...resolvedBy(before, "The alert was changed"),
         { ...change, before: definitionOf(before), after: definitionOf(after) },
       ],
-      [
-        updateOf("alerts", id, { ...defined, ...unchecked, changedAt: now, state: "no_data", stateAt: now }),
-        { sql: "update alerts set turn = turn + 1 where id = ?", args: [id] },
-      ],
+      [{
+        sql: `update alerts set condition = :condition, over_ms = :overMs, at_least = :atLeast,
+            keep_firing_ms = :keepFiringMs, changed_at = :now, state = 'no_data', state_at = :now, clear_at = null,
+            value = null, records = null, checked_at = null, turn = turn + 1
+          where id = :id`,
+        args: { ...defined, now, id },
+      }],
     );
     return after;
   },

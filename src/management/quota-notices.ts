@@ -75,13 +75,18 @@ async function findRecent(database: Database, row: Row): Promise<number> {
   return used - before;
 }
 
-/** The console makes a forecast after an hour. This waits for a day, because it is said only once. */
-async function findHasty({ database, clock }: Store): Promise<Notice[]> {
+/**
+ * The console makes a forecast after an hour. This waits for a day, because it is said only once. A workspace that fails does not
+ * keep the others from their forecasts: its error is added to `errors`.
+ */
+async function findHasty({ database, clock }: Store, errors: unknown[]): Promise<Notice[]> {
   const now = clock(), month = monthOf(now);
   const args = { now, month, since: startOfPace(month, 0, now), end: endOfMonth(month) };
   const notices: Notice[] = [];
   for (const row of await database.read({ sql: hasty, args })) {
-    const { subject, used, quota } = quotaIn(row), recent = await findRecent(database, row);
+    const { subject, used, quota } = quotaIn(row);
+    const recent = await findRecent(database, row).catch((error: unknown) => void errors.push(error));
+    if (recent === undefined) continue;
     const found = forecast({ month, limit: quota, used, recent }, integer(row, "since"), now);
     if (found?.usedUpAt === undefined) continue;
     const { usedUpAt, byEnd } = found, percent = Math.floor(100 * used / quota);
@@ -99,5 +104,7 @@ async function findHasty({ database, clock }: Store): Promise<Notice[]> {
 
 export async function noticeQuotas(store: Store, isOver: () => boolean): Promise<void> {
   await announce(store, isOver, findReached);
-  await announce(store, isOver, findHasty);
+  const errors: unknown[] = [];
+  await announce(store, isOver, (store) => findHasty(store, errors));
+  if (errors.length > 0) throw errors[0];
 }

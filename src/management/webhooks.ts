@@ -4,8 +4,8 @@ import { conflict, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { maxUrlLength, urlFault } from "../common/outbound-url.ts";
-import type { Statement } from "../database/database.ts";
-import { integer } from "../database/row.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { integer, integerOrNull } from "../database/row.ts";
 import { described, oneOf, option, optional, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -56,13 +56,16 @@ export const NewWebhook = shape("NewWebhook", {
 });
 export type NewWebhook = Infer<typeof NewWebhook>;
 
-export const webhookTable = tableOf(
-  Webhook,
-  `select *, (
-      select created_at from webhook_deliveries where webhook_id = webhooks.id and due_at is not null
-      order by number limit 1
-    ) as oldest_due_at from webhooks`,
-);
+const oldestDueAt = `(
+  select created_at from webhook_deliveries where webhook_id = webhooks.id and due_at is not null order by number limit 1
+)`;
+export const webhookTable = tableOf(Webhook, `select *, ${oldestDueAt} as oldest_due_at from webhooks`);
+
+/** When the oldest event came that a webhook has not got yet, in Unix ms. It takes one search for each webhook. */
+export async function findOldestDue(database: Database): Promise<number | null> {
+  const [row] = await database.read({ sql: `select min(${oldestDueAt}) as oldest from webhooks` });
+  return integerOrNull(row!, "oldest");
+}
 
 export const url = predicate<string>(
   `a URL of at most ${maxUrlLength} characters`,

@@ -6,10 +6,10 @@ import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import { withTimeout } from "../common/timeout.ts";
 import type { Database } from "../database/database.ts";
-import { integerOrNull } from "../database/row.ts";
 import { yielding } from "../database/yielding.ts";
 import { createDelivery, removeOldDeliveries } from "../management/deliver.ts";
 import type { Send } from "../management/deliver.ts";
+import { findOldestDue } from "../management/webhooks.ts";
 
 const lookInterval = 1_000; // ms between two looks
 const removalInterval = 3_600_000; // ms
@@ -51,8 +51,7 @@ export function startDeliverer(
     () => oldest === null ? 0 : Math.max(0, clock() - oldest) / 1000,
   );
   metrics.beforeText(async () => {
-    const sql = "select min(+created_at) as oldest from webhook_deliveries where due_at is not null";
-    oldest = integerOrNull((await store.database.read({ sql }))[0]!, "oldest");
+    oldest = await findOldestDue(store.database);
   });
 
   let isIdle = false, isWoken = false; // while it looks

@@ -137,6 +137,30 @@ test("requests before the last seven days count for no forecast", async () => {
   assert.equal((await saidOf(world)).map(([type]) => type), ["quota.reached", "quota.forecast"]);
 });
 
+test("a forecast that fails keeps no other workspace from its own", async () => {
+  const world = await createWorld(), other = await createTenant(world.admin, 100, "Other");
+  world.now = Date.UTC(2026, 11, 12);
+  await use(world, 60);
+  for (let nth = 0; nth < 40; nth++) assert.is((await world.read(other.deployId, other.key)).status, 200);
+  await setLimit(world, 100);
+  const { database } = world;
+  const failing: Database = {
+    ...database,
+    read: (statement) => {
+      const { workspaceId, since } = (statement.args ?? {}) as Record<string, unknown>;
+      return workspaceId === world.workspaceId && since !== undefined
+        ? Promise.reject(new Error("disk I/O error"))
+        : database.read(statement);
+    },
+  };
+  const store = { database: failing, clock: () => world.now };
+  const errors = await runChecks({ store, isOver: () => false });
+  assert.equal(errors.map(String), ["Error: disk I/O error"]);
+  assert.equal((await eventsOf(world, "quota.forecast")).map(({ workspaceId }) => workspaceId), [other.workspaceId]);
+  await check(world);
+  assert.is((await eventsOf(world, "quota.forecast")).length, 2);
+});
+
 test("keys and tokens say that they expire 14 and 3 days before, but nothing that lies before their creation", async () => {
   const world = await createWorld();
   const expiresIn = (days: number) => ({ expiresAt: world.now + days * day });

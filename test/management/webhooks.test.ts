@@ -8,7 +8,7 @@ import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
-import { createWebhook } from "../../src/management/webhooks.ts";
+import { createWebhook, findOldestDue } from "../../src/management/webhooks.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
 import { startDeliverer } from "../../src/runtime/deliverer.ts";
 import { call } from "../actions.ts";
@@ -474,7 +474,9 @@ test("many deliveries are sent again in small transactions", async () => {
   const caller = { source: "api", actor: "", role: "owner" } as const;
   const session = { database, clock: () => world.now, caller };
   const resend = () => perform(resendWebhookDeliveries, session, { value: { id: webhook.id, since: 0 } });
+  assert.is(await findOldestDue(world.database), null);
   assert.equal(await resend(), { resent: 2500 });
+  assert.is(await findOldestDue(world.database), world.now);
   assert.is(counts.writes, 3);
   assert.equal(await resend(), { resent: 0 });
 });
