@@ -6,8 +6,9 @@ import { checkAlerts } from "../../src/management/alert-checks.ts";
 import { createAlert, listAlerts } from "../../src/management/alerts.ts";
 import type { Alert } from "../../src/management/alerts.ts";
 import { createToken } from "../../src/management/tokens.ts";
+import { listWorkspaceStates } from "../../src/management/workspace-states.ts";
 import { call } from "../actions.ts";
-import { createTenant, goodBody } from "../helpers.ts";
+import { counting, createTenant, goodBody } from "../helpers.ts";
 import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
 import { createVisit, linksIn, locationIn, refusalIn, visit, weightOf } from "./visitor.ts";
 
@@ -59,6 +60,20 @@ test("an alert is created, fires and resolves, and the overview says which fire"
   assert.match(resolved, /<caption class="hide">History<.*>resolved<.*>fired<.*>created</s);
   assert.not.match(await visitor.see(""), "Firing");
   assert.match(await visitor.see("/audit?action=alert.fired,alert.resolved"), /alert resolved.*alert fired/s);
+  await world.close();
+});
+
+test("the list of workspaces asks the database as often for many as for one", async () => {
+  const { world } = await stage();
+  const { database, counts } = counting(world.database);
+  const list = async () => {
+    counts.reads = 0;
+    return (await call(listWorkspaceStates, { ...world.admin, database }, {})).items;
+  };
+  assert.equal((await list()).map(({ used, firing }) => [used, firing]), [[0, 0]]);
+  const { reads } = counts;
+  for (const name of ["One", "Two", "Three"]) await createTenant(world.admin, 10, name);
+  assert.equal([(await list()).length, counts.reads], [4, reads]);
   await world.close();
 });
 

@@ -2,11 +2,9 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { monthOf } from "../../common/month.ts";
-import { listAlerts } from "../../management/alerts.ts";
-import { listMonths } from "../../management/usage.ts";
+import { listWorkspaceStates } from "../../management/workspace-states.ts";
+import type { WorkspaceState } from "../../management/workspace-states.ts";
 import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
-import type { Workspace } from "../../management/workspaces.ts";
 import { redirectTo } from "../safety.ts";
 import { counted, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
@@ -20,7 +18,6 @@ import { Field, Form, given, Guarded } from "../parts/form.tsx";
 import { numberIn } from "./inputs.tsx";
 
 const pageSize = 24;
-const mostAlerts = 100; // as many as a workspace has
 
 /** The workspace of a person who has one, else the list. */
 export const startPage: Resource = {
@@ -34,12 +31,10 @@ export const startPage: Resource = {
 export const workspacesPage: Page = {
   path: "/workspaces",
   async show(visit) {
-    const { items, nextCursor } = await visit.call(listWorkspaces, {
+    const { items, nextCursor } = await visit.call(listWorkspaceStates, {
       limit: pageSize,
       cursor: queryValue(visit, "cursor"),
     });
-    const used = await Promise.all(items.map(({ id }) => usedNow(visit, id)));
-    const firing = await Promise.all(items.map(({ id }) => countFiring(visit, id)));
     return {
       title: "Workspaces",
       heading: "Workspaces",
@@ -52,8 +47,7 @@ export const workspacesPage: Page = {
                 Create the first one below. Everything else belongs to a workspace.
               </Empty>
             )
-            : <ul class="cards">{items.map((workspace, nth) => cardOf(visit, workspace, used[nth]!, firing[nth]!))}
-            </ul>}
+            : <ul class="cards">{items.map((workspace) => cardOf(visit, workspace))}</ul>}
           <Pager next={nextCursor} href={(cursor) => `?cursor=${cursor}`} />
           <Section title="New workspace">
             {visit.caller.workspaceId !== undefined
@@ -73,22 +67,7 @@ export const workspacesPage: Page = {
   },
 };
 
-async function usedNow({ call, now }: ConsoleRequest, workspaceId: Workspace["id"]): Promise<number> {
-  const { items: [latest] } = await call(listMonths, { workspaceId, limit: 1 });
-  return latest?.month === monthOf(now) ? latest.used : 0;
-}
-
-async function countFiring({ call }: ConsoleRequest, workspaceId: Workspace["id"]): Promise<number> {
-  const { items } = await call(listAlerts, { workspaceId, state: "firing", limit: mostAlerts });
-  return items.length;
-}
-
-const cardOf = (
-  { root }: ConsoleRequest,
-  { id, name, monthlyLimit }: Workspace,
-  used: number,
-  firing: number,
-): Html => (
+const cardOf = ({ root }: ConsoleRequest, { id, name, monthlyLimit, used, firing }: WorkspaceState): Html => (
   <li class="card">
     <h2>
       <a href={root + id}>{isolated(name)}</a>
