@@ -34,11 +34,11 @@ export async function createFolder(): Promise<{ path: string; remove(): Promise<
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Polls until a condition holds, for as long as a start may take. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + startTimeoutMs;
+/** Polls until a condition holds, by default for as long as a start may take. */
+export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = startTimeoutMs): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!await holds()) {
-    if (performance.now() > deadline) throw new Error(`Not within ${startTimeoutMs} ms: ${holds}`);
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

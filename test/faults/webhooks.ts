@@ -14,6 +14,8 @@ import type { Fault } from "./fault.ts";
 const failing = 0.05; // of the requests
 const done = 200, busy = 503; // statuses of a change
 const pause = 500; // ms between two looks at what is done
+// ms. A webhook gets its events one after the other, and nothing for a minute after a kill of the process that sends to it.
+const patience = 900_000;
 
 /** How a run goes: on how many processes, how many events and kills it has, and random numbers from 0 to 1. */
 export type Run = { processes: number; events: number; kills: number; random(): number };
@@ -66,7 +68,7 @@ export async function sendWhileKilled(
     services[victim] = await start();
     say(`${killed} of ${kills}`);
   }
-  for (const webhook of webhooks) await until(() => isDone(at(0), webhook, events));
+  for (const webhook of webhooks) await until(() => isDone(at(0), webhook, events), patience);
   await Promise.all(services.map((service) => service.stop()));
   receiver.close();
   const expected = Array.from({ length: events }, (_, nth) => `Name ${nth}`);
