@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "035-request-changes";
+export const latestMigration = "036-keep-starts-of-budgets";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1263,6 +1263,13 @@ create table change_requests (
 create unique index open_change_requests on change_requests (deployment_id) where state = 'open';
 
 create index change_requests_by_workspace on change_requests (workspace_id, id);
+`,
+  },
+  {
+    name: "036-keep-starts-of-budgets",
+    checksum: "2eb618d3f1a9159dfb9acb477cfffca8fb2a859398197b97fd1fe17a4b0aa20a",
+    sql: `-- When the first period that is counted of a budget began, in Unix ms. A clock that was ahead has left out what came before.
+alter table budgets add column counted_since integer not null default 0;
 `,
   },
 ];

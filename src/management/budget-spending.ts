@@ -1,6 +1,6 @@
 // What the records of budgets cost. Each budget stores how far the log is counted and what was counted, so that a record is read
-// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past, and when
-// earlier records got what statistics need.
+// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past, when
+// earlier records got what statistics need, and when a clock that was ahead has left out a period.
 import { decimalText, readAmount } from "../common/decimal.ts";
 import type { Amount } from "../common/decimal.ts";
 import { groupBy } from "../common/group-by.ts";
@@ -31,6 +31,14 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 /** The day or the month of a time in Unix ms, in UTC: `2027-01-31` or `2027-01`. */
 export const periodOf = (length: Length, at: number): string => length === "day" ? dayOf(at) : monthOf(at);
 
+/** When the first periods that count at a time begin, in Unix ms. */
+type Starts = Record<Length, number>;
+
+function startsAt(now: number): Starts {
+  const since = startOfNotice(now);
+  return { day: Date.parse(dayOf(since)), month: startOfMonth(monthOf(since)) };
+}
+
 /** What was counted of a budget in a period. The cost is in units of 10^-30 USD. */
 export type Spending = { cost: Amount; records: number; unpriced: number };
 
@@ -44,6 +52,7 @@ type Counted = {
   keyId: string | null;
   per: Length;
   counted: number;
+  countedSince: number;
   prices: string;
   /** How many submits its workspace has. */
   submits: number;
@@ -71,6 +80,7 @@ const toCounted = (row: Row): Counted => ({
   keyId: textOrNull(row, "key_id"),
   per: text(row, "per"),
   counted: integer(row, "counted"),
+  countedSince: integer(row, "counted_since"),
   prices: text(row, "prices"),
   submits: integer(row, "submits_now"),
   spending: new Map(
@@ -96,18 +106,19 @@ const groupUp = (budgets: Counted[]): Counted[][] => [
   ...groupBy(budgets, ({ workspaceId, counted }) => `${workspaceId} ${counted}`).values(),
 ];
 
-/** Begins anew with a budget that was counted with other prices. */
-const withPrices = (budget: Counted, prices: string): Counted =>
-  budget.prices === prices ? budget : { ...budget, counted: 0, spending: new Map() };
+/** Begins anew with a budget that was counted with other prices, or from a later period on. */
+const toCurrent = (budget: Counted, prices: string, starts: Starts): Counted =>
+  budget.prices === prices && budget.countedSince <= starts[budget.per]
+    ? budget
+    : { ...budget, counted: 0, spending: new Map() };
 
 /** What counts the records of some budgets of a workspace. `first` is where those of the periods that matter begin. */
-async function openCounter({ database, clock }: Store, budgets: Counted[]) {
+async function openCounter({ database, clock }: Store, budgets: Counted[], starts: Starts) {
   const deployments = await listOfWorkspace({ database, clock }, budgets[0]!.workspaceId);
   const deployIds = deployments.map(({ id }) => id);
   // It is read after the end of the log, so that it has the models of all versions that records name.
   const costing = await readCosting(database, deployIds);
-  const since = startOfNotice(clock()), hasMonths = budgets.some(({ per }) => per === "month");
-  const from = hasMonths ? startOfMonth(monthOf(since)) : Date.parse(dayOf(since));
+  const from = Math.min(...budgets.map(({ per }) => starts[per]));
   const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };
   return {
     first: (await findLogRange(database, { from })).first,
@@ -151,18 +162,21 @@ export async function spendingOf(
   store: Store,
   workspaceId: WorkspaceId,
 ): Promise<(id: string, period: string) => Spending> {
-  const { database } = store;
-  const prices = await readPrices(database);
+  const { database, clock } = store;
+  const prices = await readPrices(database), starts = startsAt(clock());
   const rows = await database.read({ sql: stored("workspace_id = :workspaceId"), args: { workspaceId } });
-  const budgets = rows.map((row) => withPrices(toCounted(row), prices));
+  const budgets = rows.map((row) => toCurrent(toCounted(row), prices, starts));
   const end = await readEnd(database);
   for (const group of groupUp(budgets)) {
-    const counter = await openCounter(store, group);
+    const counter = await openCounter(store, group, starts);
     await counter.count(Math.max(counter.first, group[0]!.counted), end);
   }
   const byId = new Map(budgets.map(({ id, spending }) => [id, spending]));
   return (id, period) => byId.get(id)?.get(period) ?? noSpending;
 }
+
+/** Whether something of a budget is not counted yet, or has to be counted again. */
+const isBehind = `submits_now <> submits or prices <> :prices or counted_since > iif(per = 'month', :month, :day)`;
 
 const stepLength = 65_536; // positions that are counted in one transaction
 
@@ -171,27 +185,27 @@ const stepLength = 65_536; // positions that are counted in one transaction
  * workspaces from being counted. Returns the errors.
  */
 export async function countSpending(store: Store, isOver: () => boolean): Promise<unknown[]> {
-  const { database } = store;
+  const { database, clock } = store;
   const [found] = await database.read({ sql: "select exists (select 1 from budgets) as has_any" });
   if (found!.has_any === 0) return [];
-  const prices = await readPrices(database);
-  const rows = await database.read({ sql: stored("submits_now <> submits or prices <> :prices"), args: { prices } });
+  const prices = await readPrices(database), starts = startsAt(clock());
+  const rows = await database.read({ sql: stored(isBehind), args: { prices, ...starts } });
   const end = await readEnd(database);
   const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
   const errors: unknown[] = [];
-  for (const group of groupUp(budgets.map((budget) => withPrices(budget, prices)))) {
+  for (const group of groupUp(budgets.map((budget) => toCurrent(budget, prices, starts)))) {
     await countGroup(group).catch((error: unknown) => errors.push(error));
   }
   return errors;
 
   async function countGroup(group: Counted[]): Promise<void> {
-    const counter = await openCounter(store, group);
+    const counter = await openCounter(store, group, starts);
     let isLast = false;
     for (let first = Math.max(counter.first, group[0]!.counted); !isLast && !isOver(); first += stepLength) {
       const to = { counted: Math.min(end, first + stepLength), prices };
       isLast = to.counted === end;
       await counter.count(first, to.counted);
-      if (!await storeCounted(store, group, states, { ...to, isLast })) break;
+      if (!await storeCounted(database, group, states, starts, { ...to, isLast })) break;
       for (const { id } of group) states.set(id, to);
     }
   }
@@ -202,13 +216,13 @@ type State = { counted: number; prices: string };
 
 /** Stores what was counted of budgets that are still in the state from which it was counted. Returns whether any is. */
 async function storeCounted(
-  { database, clock }: Store,
+  database: Database,
   budgets: Counted[],
   states: ReadonlyMap<string, State>,
+  starts: Starts,
   { counted, prices, isLast }: State & { isLast: boolean },
 ): Promise<boolean> {
-  const since = startOfNotice(clock());
-  const isCurrent = ({ per }: Counted, period: string) => period >= periodOf(per, since);
+  const isCurrent = ({ per }: Counted, period: string) => period >= periodOf(per, starts[per]);
   const periods = budgets.flatMap((budget) =>
     Array.from(budget.spending)
       .filter(([period]) => isCurrent(budget, period))
@@ -227,9 +241,10 @@ async function storeCounted(
       args: { ...args, periods: JSON.stringify(periods) },
     },
     {
-      sql: `update budgets set counted = :counted, prices = :prices, submits = iif(:isLast, :submits, submits)
+      sql: `update budgets set counted = :counted, prices = :prices, submits = iif(:isLast, :submits, submits),
+          counted_since = iif(per = 'month', :month, :day)
         where id in (${unchanged}) returning id`,
-      args: { ...args, counted, prices, isLast: Number(isLast), submits: budgets[0]!.submits },
+      args: { ...args, ...starts, counted, prices, isLast: Number(isLast), submits: budgets[0]!.submits },
     },
   ]);
   return moved!.length > 0;

@@ -81,6 +81,7 @@ const landed = {
   "033-create-alerts": "617083052819ee2c4d0fab26ed49ecb03e0968ee966b9915737812e6ce7a93be",
   "034-own-tokens": "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
   "035-request-changes": "28fcc11d34d03261712dae84ae9d693300d4587143201354993be8f910d46ed1",
+  "036-keep-starts-of-budgets": "2eb618d3f1a9159dfb9acb477cfffca8fb2a859398197b97fd1fe17a4b0aa20a",
 };
 
 test("a migration that has landed is never edited", () => {

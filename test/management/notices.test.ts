@@ -327,6 +327,29 @@ test("what budgets spent is counted again once earlier records have what statist
   assert.equal((await saidOf(world)).map(([type, , percent]) => [type, percent]), [["budget.reached", 50]]);
 });
 
+test("a clock that was ahead for some time loses nothing that budgets spent", async () => {
+  const world = await createWorld();
+  for (const per of ["day", "month"]) await create(world, { amount: "1", per, at: "50" });
+  await spend(world, 0.4);
+  await check(world);
+  const spent = async () => (await list(world)).map(({ spent }) => spent);
+  for (const days of [2, 17, 60]) {
+    world.now += days * day;
+    await spend(world, 0.1);
+    await check(world);
+    assert.equal(await spent(), [days === 2 ? "0.5" : "0.1", "0.1"]);
+    world.now -= days * day;
+    for (let looks = 0; looks < 2; looks++) {
+      // The second day ahead is one of November.
+      assert.equal(await spent(), ["0.5", "0.4"], `${days} days, ${looks} looks`);
+      await check(world);
+    }
+  }
+  await spend(world, 0.1);
+  await check(world);
+  assert.equal((await saidOf(world)).map(([, period]) => period), ["2026-11", "2026-11-15"]);
+});
+
 test("a record that is damaged keeps no other workspace's budget from being counted", async () => {
   const world = await createWorld(), other = await createTenant(world.admin, 10, "Other");
   for (const id of [world.workspaceId, other.workspaceId]) {
