@@ -1,9 +1,10 @@
 // How the command line shows alerts.
 import { durationText } from "../common/duration.ts";
-import { updateAlert } from "../management/alert-changes.ts";
+import { muteAlert, unmuteAlert, updateAlert } from "../management/alert-changes.ts";
 import { readCondition, valueText } from "../management/alert-conditions.ts";
-import { listAlerts, readAlert } from "../management/alerts.ts";
+import { createAlert, deleteAlert, listAlerts, readAlert } from "../management/alerts.ts";
 import type { Alert, AlertWithChanges } from "../management/alerts.ts";
+import type { CommandContext, Outcome } from "./command.ts";
 import { format } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
@@ -22,23 +23,34 @@ const toRow = (alert: Alert) => {
   };
 };
 
-function toLines(alert: AlertWithChanges) {
-  const { atLeast, keepFiringMs, changes } = alert;
-  const shown = changes.map(({ at, action, actor, note }) => ({
-    at,
-    change: action.replace("alert.", ""),
-    actor,
-    note,
-  }));
-  return { ...toRow(alert), atLeast, keepFiring: durationText(keepFiringMs), changes: shown };
-}
+/** An alert for people, one member a line. */
+const toLines = (alert: Alert) => {
+  const { atLeast, keepFiringMs } = alert;
+  return { ...toRow(alert), atLeast, keepFiring: durationText(keepFiringMs) };
+};
+
+const toChangeRow = ({ at, action, actor, note }: AlertWithChanges["changes"][number]) => ({
+  ...{ at, change: action.replace("alert.", ""), actor, note },
+});
+
+const asLines: { show(alert: Alert, context: CommandContext): Outcome } = {
+  show: (alert, { terminal: { columns } }) => ({ data: alert, text: () => format(toLines(alert), columns) }),
+};
 
 export const alertPresentations = [
+  present(createAlert, asLines),
+  present(muteAlert, asLines),
+  present(unmuteAlert, asLines),
+  present(deleteAlert, asLines),
   present(listAlerts, { row: toRow }),
   present(readAlert, {
-    show: (alert, { terminal: { columns } }) => ({ data: alert, text: () => format(toLines(alert), columns) }),
+    show: (alert, { terminal: { columns } }) => ({
+      data: alert,
+      text: () => format({ ...toLines(alert), changes: alert.changes.map(toChangeRow) }, columns),
+    }),
   }),
   present(updateAlert, {
+    ...asLines,
     check: (args) =>
       args.findText("when") === undefined &&
         ["over", "at-least", "keep-firing"].every((name) => args.findNumber(name) === undefined)

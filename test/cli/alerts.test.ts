@@ -13,7 +13,9 @@ everywhere("creates an alert, changes and mutes it, and shows what happened", as
   const scope = ["--workspace", workspaceId];
   const create = [...words`alert create --deploy ${reference} --when failures>5% --over 2h --at-least 10`, ...scope];
   const { id } = await data<{ id: string }>([...create, "--note", "Watch it"]);
-  await data([...words`alert create --when records<1 --over 5m`, ...scope]);
+  const silence = await cli([...words`alert create --when records<1 --over 5m --keep-firing 0s`, ...scope]);
+  for (const line of [/^state +no data$/m, /^over +5m$/m, /^keepFiring +0s$/m]) assert.match(silence.out, line);
+  assert.not.match(silence.out, "Ms ");
   const list = await cli([...words`alert list`, ...scope]);
   assert.match(list.out, /^state +condition +scope +over +value +records/);
   assert.match(list.out, `failures>5%  ${reference}`);
