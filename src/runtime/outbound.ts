@@ -100,34 +100,32 @@ export async function send(
   if (fault !== undefined) throw new Error(`The URL ${fault}`);
   const url = new URL(text), host = hostOf(url);
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), timeout);
-  const late = new Promise<never>((_, reject) =>
-    controller.signal.addEventListener("abort", () => reject(new Error(`No response in ${timeout / 1000} s`)))
-  );
-  const work = async () => {
-    const addresses = isIP(host) > 0 ? [host] : await resolve(host);
+  const { signal } = controller;
+  const timer = setTimeout(() => controller.abort(new Error(`No response in ${timeout / 1000} s`)), timeout);
+  try {
+    const addresses = isIP(host) > 0 ? [host] : await Promise.race([resolve(host), aborted(signal)]);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
     const hidden = isNamed(url, allowed) ? undefined : addresses.find(isInside);
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
     // A machine may have no way to some of them, most often to those of IPv6.
     const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);
-    const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca }, controller.signal);
+    const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca }, signal);
     return await others.reduce(
       (sent, address) =>
         sent.catch((error: unknown) => {
-          if (controller.signal.aborted || !isUnreached(error)) throw error;
+          if (signal.aborted || !isUnreached(error)) throw error;
           return sendTo(address);
         }),
       sendTo(first!),
     );
-  };
-  try {
-    return await Promise.race([work(), late]);
   } finally {
     clearTimeout(timer);
     controller.abort();
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
 /** Whether no connection was made, so that nothing was sent. */
 const isUnreached = (error: unknown): boolean =>
@@ -147,6 +145,7 @@ type Exchange = {
 function exchange({ url, host, address, headers, body, ca }: Exchange, signal: AbortSignal): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
+    let giveUp = () => reject(signal.reason);
     const isSecure = url.protocol === "https:";
     const request = (isSecure ? requestHttps : requestHttp)({
       host: address,
@@ -171,15 +170,19 @@ function exchange({ url, host, address, headers, body, ca }: Exchange, signal: A
       });
       response.on("end", end);
       response.on("error", end);
-      // The status has arrived, and says it all, whatever is wrong with what follows it.
+      // The status has arrived, and says it all, whatever is wrong with what follows it, or never comes.
       request.off("error", reject).on("error", end);
+      giveUp = end;
     });
     let information = 0;
     request.on("information", () => {
       if (++information > maxInformation) request.destroy(new Error("Too many responses with a status below 200"));
     });
     request.on("error", reject);
-    signal.addEventListener("abort", () => request.destroy());
+    signal.addEventListener("abort", () => {
+      giveUp();
+      request.destroy();
+    });
     request.end(body);
   });
 }

@@ -19,7 +19,8 @@ async function readBeginning({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
   while (reader !== undefined && text.length < maxText) {
-    const { done, value } = await reader.read();
+    // The status has arrived, whatever is wrong with what follows it.
+    const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
     if (done) return text;
     text += decoder.decode(value, { stream: true });
   }

@@ -77,11 +77,6 @@ test("keeps the first kB of a response without end, follows no redirect, and giv
   const moved = await sendTo((_, response) => response.writeHead(302, { Location: "https://127.0.0.1/" }).end());
   assert.is(moved.status, 302);
   assert.is(await rejection(sendTo(() => {}, { timeout: 50 })), "No response in 0.05 s");
-  const slow: RequestListener = (_, response) => {
-    const timer = setInterval(() => response.write("x"), 5);
-    response.on("close", () => clearInterval(timer));
-  };
-  assert.is(await rejection(sendTo(slow, { timeout: 50 })), "No response in 0.05 s");
 });
 
 test("gives up on endless responses that announce another one", async () => {
@@ -93,16 +88,19 @@ test("gives up on endless responses that announce another one", async () => {
 });
 
 test("a status counts, whatever is wrong with what follows it", async () => {
-  const answers: [answer: string, status: number][] = [
+  const answers: [answer: string, status: number, timeout?: number][] = [
+    ["HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\nand nothing more", 202, 1_000],
     ["HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\ntaken", 204],
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n", 200],
     ["HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\ncut", 500],
   ];
-  for (const [answer, status] of answers) {
-    const server = createTcp((socket) => void socket.on("error", () => {}).once("data", () => socket.end(answer)));
+  for (const [answer, status, timeout] of answers) {
+    const server = createTcp((socket) =>
+      void socket.on("error", () => {}).once("data", () => timeout ? socket.write(answer) : socket.end(answer))
+    );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const sent = send({ url, headers: {}, body: "" }, { allowed: ["127.0.0.1"], timeout: 60_000 });
+    const sent = send({ url, headers: {}, body: "" }, { allowed: ["127.0.0.1"], timeout: timeout ?? 60_000 });
     assert.is((await sent).status, status, answer);
     server.close();
   }
