@@ -14,7 +14,8 @@ import { isSamePerson } from "./people.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 import * as v from "./values.ts";
 
-const lifetime = 7 * 86_400_000; // ms
+const days = 7;
+const lifetime = days * 86_400_000; // ms
 
 /** The operations that take an approval where a deployment needs one. */
 const requestable = oneOf(
@@ -60,7 +61,10 @@ export const ChangeRequest = shape("ChangeRequest", {
     oneOf(...states),
     "`stale`: the deployment has changed in another way. `expired`: nobody approved it in time",
   ),
-  decidedBy: orNull(v.text, "Who approved, declined or withdrew it, or made another change. Null while it is open"),
+  decidedBy: orNull(
+    v.text,
+    "Who approved, declined or withdrew it, or made another change; `upkeep` if it expired. Null while it is open",
+  ),
   deciderOwner: orNull(v.text, "The person who did, such as bob@acme.com, or null"),
   decidedAt: described(v.moment, "When that was, in Unix milliseconds. Null while it is open"),
   reason: orNull(v.text, "Why it was declined, or what its approval was given with. Null without a reason"),
@@ -73,7 +77,7 @@ export const changeRequestTable = tableOf(
   from change_requests c join deployments d on d.id = c.deployment_id join prompts p on p.id = d.prompt_id`,
 );
 
-/** A request as it is at a time. The table learns that one has expired when something else is requested. */
+/** A request as it is at a time. The table learns with the next minute's checks that one has expired. */
 export const shownAt = (request: ChangeRequest, now: number): ChangeRequest =>
   request.state === "open" && now >= request.expiresAt ? { ...request, state: "expired" } : request;
 
@@ -110,10 +114,13 @@ export function planDecision(
     ...{ state, decidedBy: mask(cause.actor), deciderOwner: caller.owner ?? null, decidedAt: clock() },
     reason: reason && mask(reason),
   };
-  const { id, workspaceId } = before, request = { ...before, ...decided };
+  const { id, workspaceId, fromState, toState } = before, request = { ...before, ...decided };
+  const note = state === "expired"
+    ? `Nobody approved ${fromState} → ${toState} within ${days} days`
+    : reason ?? undefined;
   return {
     request,
-    change: { action: `change.${state}`, id, workspaceId, before, after: request, note: reason ?? undefined },
+    change: { action: `change.${state}`, id, workspaceId, before, after: request, note },
     statement: updateOf("change_requests", id, decided),
   };
 }
@@ -127,8 +134,8 @@ export type Wanted =
   & { contentHash: string | null; workspaceId: WorkspaceId; revision: number };
 
 /**
- * Plans a request. A caller has one for a deployment: another one takes its place, and the same one changes nothing, unless its
- * token was revoked. Throws if somebody else has one, because nobody may withdraw what others wait for.
+ * Plans a request. A caller has one for a deployment: another one, or one with another reason, takes its place, and the
+ * same one changes nothing, unless its token was revoked. Throws if somebody else has one, because nobody may withdraw what others wait for.
  */
 export async function planRequest(
   management: Management,
@@ -136,13 +143,15 @@ export async function planRequest(
   open: ChangeRequest | undefined,
 ): Promise<{ changes: Change[]; statements: Statement[]; request: ChangeRequest }> {
   const { caller, clock, cause, secrets, database } = management, now = clock();
+  const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
   const hasExpired = open !== undefined && now >= open.expiresAt;
   if (open !== undefined && !hasExpired) {
     if (!isSamePerson(caller, open)) throw requestOpen(open);
-    if (isSame(open, wanted) && !await isRevoked(database, open)) return { changes: [], statements: [], request: open };
+    if (isSame(open, wanted, mask(cause.note)) && !await isRevoked(database, open)) {
+      return { changes: [], statements: [], request: open };
+    }
   }
   const ended = open && planDecision(management, open, hasExpired ? "expired" : "withdrawn");
-  const mask = (text: string) => withoutSecrets(text.toWellFormed(), secrets);
   const { deployId, reference, promptId, ...rest } = wanted;
   const id: ChangeRequestId = newId("change", now);
   const { owner = null, tokenId = null, source } = caller;
@@ -166,8 +175,10 @@ export async function planRequest(
   };
 }
 
-const isSame = ({ operation, input }: ChangeRequest, wanted: Wanted): boolean =>
-  operation === wanted.operation && JSON.stringify(input) === JSON.stringify(wanted.input);
+/** Whether a request is what is wanted, and for the reason that is given, if one is. */
+const isSame = ({ operation, input, note }: ChangeRequest, wanted: Wanted, reason: string): boolean =>
+  operation === wanted.operation && JSON.stringify(input) === JSON.stringify(wanted.input) &&
+  (reason === "" || reason === note);
 
 const requestOpen = (open: ChangeRequest) =>
   conflict(

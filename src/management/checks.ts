@@ -4,6 +4,7 @@ import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { checkAlerts } from "./alert-checks.ts";
 import { noticeBudgets } from "./budget-notices.ts";
+import { expireRequests } from "./change-expiries.ts";
 import type { Store } from "./operation.ts";
 import { noticeQuotas } from "./quota-notices.ts";
 import { noticeExpiries } from "./expiry-notices.ts";
@@ -40,6 +41,7 @@ const checks: readonly Check[] = [
   { name: "budgets", run: ({ store, isOver }) => noticeBudgets(store, isOver) },
   { name: "quotas", run: ({ store, isOver }) => noticeQuotas(store, isOver) },
   { name: "expiries", run: ({ store, isOver }) => noticeExpiries(store, isOver) },
+  { name: "change requests", run: ({ store, isOver }) => expireRequests(store, isOver) },
 ];
 
 /** Runs all checks, one after the other. Returns the errors of those that failed. */

@@ -5,6 +5,7 @@ import type { Refusal } from "../../src/common/errors.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import { approveChangeRequest } from "../../src/management/change-request-operations.ts";
 import type { ChangeRequest } from "../../src/management/change-requests.ts";
+import { runChecks } from "../../src/management/checks.ts";
 import { promoteDeployment } from "../../src/management/deployment-changes.ts";
 import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
 import type { Event } from "../../src/management/events.ts";
@@ -179,7 +180,7 @@ test("of two approvals at once one applies it", async () => {
 test("a change of the deployment between a request and its approval makes the request stale", async () => {
   const scene = await openScene("served");
   const { id } = requested(await scene.change("ann", "promote", { version: 1 }));
-  // A fire door opens meanwhile, and says that it needed nobody.
+  // A rollback meanwhile is exempt, and says that it needed nobody.
   taken(await scene.change("bob", "rollback", { note: "Outage" }));
   const [change] = await history(scene);
   assert.equal([change!.action, change!.actor, change!.withoutApproval], ["rolled_back", "bob", true]);
@@ -227,7 +228,7 @@ test("a request expires after seven days, by the clock alone", async () => {
   assert.equal((await readAll<ChangeRequest>(world, "/changes?state=expired")).map((each) => each.id), [id]);
   assert.equal(await readAll(world, "/changes?state=open"), []);
   assert.is((await scene.show()).currentVersion, 1);
-  // Another person takes the place, and the log learns of it.
+  // Another person takes the place, and the log learns of it, before a check has found it.
   const next = await promote(scene, "bob");
   assert.equal((await entries(scene)).slice(0, 2).map(({ action, targetId }) => [action, targetId]), [
     ["change.requested", next.id],
@@ -235,6 +236,40 @@ test("a request expires after seven days, by the clock alone", async () => {
   ]);
   assert.is((await find(scene, id)).state, "expired");
   await verifyAudit(scene);
+});
+
+test("that a request has expired is one event, by the checks of each minute, however many services find it", async () => {
+  const scene = await openScene(), { world } = scene, { id } = await promote(scene, "ann", { note: "Warmer" });
+  const store = { database: world.database, clock: () => world.now };
+  const check = async () => assert.equal(await runChecks({ store, isOver: () => false }), []);
+  const expired = async () =>
+    taken<{ items: Event[] }>(await world.manage("GET", "/events?types=change.expired")).items;
+  world.now += 7 * day - 1;
+  await check();
+  assert.equal(await expired(), []);
+  world.now++;
+  await Promise.all([check(), check(), check()]);
+  const [event, ...more] = await expired();
+  assert.equal(more, []);
+  assert.equal([event!.subject.id, event!.actor, event!.note], [
+    ...[id, "upkeep", "Nobody approved version 1 → version 2 within 7 days"],
+  ]);
+  const { state, decidedBy, decidedAt } = await find(scene, id);
+  assert.equal([state, decidedBy, decidedAt], ["expired", "upkeep", world.now]);
+  refusedAs(409, "change_request_closed", await scene.decide("bob", id, "approve"));
+  world.now += 1000;
+  const next = await promote(scene, "bob");
+  await check();
+  assert.equal([(await find(scene, next.id)).state, (await expired()).length], ["open", 1]);
+  await verifyAudit(scene);
+});
+
+test("the same request with another reason replaces the first one", async () => {
+  const scene = await openScene(), first = await promote(scene, "ann");
+  scene.world.now++;
+  const second = await promote(scene, "ann", { note: "Warmer" });
+  assert.equal([second.note, (await find(scene, first.id)).state], ["Warmer", "withdrawn"]);
+  for (const body of [{}, { note: "Warmer" }]) assert.equal(await promote(scene, "annsPhone", body), second);
 });
 
 test("a deployment has one open request: its maker replaces it, repeats it, and nobody else may", async () => {
