@@ -12,7 +12,6 @@ import type { DeploymentResult } from "../management/deployments.ts";
 import { compareStats } from "../management/compare.ts";
 import { diffVersions } from "../management/renderings.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
-import { show } from "./command.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";
 
@@ -60,6 +59,9 @@ async function describeDifference(
   return `\n${diff}\n${(await call(compareStats, sides)).sentence}\n`;
 }
 
+/** A request that has ended: what happened, in one sentence. */
+const said = (data: ChangeRequest, note: string): Outcome => ({ data, text: () => "", note });
+
 export const changePresentations = [
   present(listChangeRequests, {
     explanations: { deploy: "Only those of this deployment", waiting: "Only those that you may approve" },
@@ -69,8 +71,8 @@ export const changePresentations = [
     run: async ({ call }: CommandContext, input) => await showRequest(call, await call(getChangeRequest, input)),
   }),
   present(approveChangeRequest, {
-    show: (request) => show(request, `Applied to ${request.reference}: ${wordsOf(request)}`),
+    show: (request) => said(request, `Applied to ${request.reference}: ${wordsOf(request)}`),
   }),
-  present(declineChangeRequest, { show: (request) => show(request, "Declined. Nothing changes") }),
-  present(withdrawChangeRequest, { show: (request) => show(request, "Withdrawn. Nothing changes") }),
+  present(declineChangeRequest, { show: (request) => said(request, "Declined. Nothing changes") }),
+  present(withdrawChangeRequest, { show: (request) => said(request, "Withdrawn. Nothing changes") }),
 ];

@@ -86,7 +86,8 @@ test("who approves whose request, as the table says", async () => {
     const { id } = (asked.json as Data & { request: { id: string } }).request;
     const waiting = await as(tokens, approver, words`change list --waiting --json`);
     assert.is(waiting.out.includes(id), status === 200, `what waits for ${approver}`);
-    const { code, said } = await as(tokens, approver, words`change approve ${id}`);
+    const { code, said, out } = await as(tokens, approver, words`change approve ${id}`);
+    assert.is(out, "", "what happened is one sentence");
     assert.is(code, status === 200 ? 0 : 1, `${approver} approves what ${maker} requested: ${said}`);
     const live = (await here.data(words`deploy show ${deployId}`)).currentVersion;
     assert.is(live, status === 200 ? 2 : 1);
