@@ -4,8 +4,9 @@ import * as assert from "uvu/assert";
 import type { ChangeRequest } from "../../src/management/change-requests.ts";
 import { listChangeRequests } from "../../src/management/change-request-operations.ts";
 import { getDeployment } from "../../src/management/deployments.ts";
+import { listTokens } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
-import { adminToken, createWorld, goodBody } from "../helpers.ts";
+import { adminToken, createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { approvals, changesOfAll, setStage } from "../management/approval-table.ts";
 import type { Person } from "../management/approval-table.ts";
@@ -118,6 +119,32 @@ test("a request shows what differs and the numbers of both versions beside the b
   assert.is((await bob.send(`/changes/${id}`, { do: "approve" })).status, 409);
   assert.is((await bob.send(`/changes/${id}`, { do: "everything" })).status, 400);
   assert.is(titleOf((await bob.open(`${world.workspaceId}/changes/change_0`)).text), "Not found · Acme");
+});
+
+test("a request is on the pages of its own workspace alone", async () => {
+  const { world, path, as } = await openScene(), olga = await as("olga");
+  await (await as("ann")).send(`${path}/promote`, { version: "2" });
+  const { id } = await newest(world), { workspaceId } = await createTenant(world.admin, 1000, "Other");
+  const elsewhere = { ...world, workspaceId }, visitor = await visit(elsewhere, adminToken);
+  assert.is(titleOf((await visitor.open(`${workspaceId}/changes/${id}`)).text), "Not found · Other");
+  assert.is((await visitor.send(`/changes/${id}`, { do: "approve" })).status, 404);
+  assert.is(await liveIn(world), 1);
+  assert.match(await olga.see(`/changes/${id}`), "Approve and apply</button>");
+});
+
+test("the form that rotates a token is there for who may, so that nobody gets another person's", async () => {
+  const { world, as } = await openScene(), ada = await as("ada"), olga = await as("olga");
+  const { items } = await call(listTokens, world.admin, { limit: 100 });
+  const formsFor = async (visitor: typeof ada, name: string) => {
+    const page = await visitor.see(`/tokens/${items.find((token) => token.name === name)!.id}`);
+    return ["Make a new secret</button>", "Revoke</button>", "This needs the role owner"].map((each) =>
+      page.includes(each)
+    );
+  };
+  assert.equal(await formsFor(ada, "ada"), [true, true, false]);
+  for (const name of ["ann", "robot", "alan"]) assert.equal(await formsFor(ada, name), [false, true, true], name);
+  assert.equal(await formsFor(ada, "olga"), [false, false, true]);
+  assert.equal(await formsFor(olga, "ann"), [true, true, false]);
 });
 
 test("the need for approvals is switched on and off, and the history says who approved and what needed nobody", async () => {

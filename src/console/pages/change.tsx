@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalid, notFound } from "../../common/errors.ts";
 import type { ChangeRequestId } from "../../common/ids.ts";
 import {
   approveChangeRequest,
@@ -29,12 +29,18 @@ import { Area, Form, given, Guarded, HiddenField, NoteField } from "../parts/for
 import { withLabels } from "./inputs.tsx";
 import { outcomeOf } from "./deployment-change.tsx";
 
-const idOf = ({ params }: ConsoleRequest) => params.changeId as ChangeRequestId;
+/** The request of the page. It must be of the workspace in the path. */
+async function findRequest(visit: ConsoleRequest): Promise<ChangeRequest> {
+  const id = visit.params.changeId as ChangeRequestId;
+  const request = await visit.call(getChangeRequest, { id });
+  if (request.workspaceId !== workspaceOf(visit).id) throw notFound("Change request", id);
+  return request;
+}
 
 export const changePage: Page = {
   path: "/:workspaceId/changes/:changeId",
   async show(visit) {
-    const request = await visit.call(getChangeRequest, { id: idOf(visit) }), { now } = visit;
+    const request = await findRequest(visit), { now } = visit;
     const { id, reference, deployId, promptId, version, note, createdAt, expiresAt, state } = request;
     const { decidedBy, deciderOwner, decidedAt, reason } = request;
     return {
@@ -76,7 +82,7 @@ export const changePage: Page = {
     };
   },
   async act(visit) {
-    const id = idOf(visit), todo = formValue(visit, "do");
+    const { id } = await findRequest(visit), todo = formValue(visit, "do");
     if (todo === "approve") await visit.call(approveChangeRequest, { id, note: formValue(visit, "note") });
     else if (todo === "decline") {
       const reason = formValue(visit, "reason") ?? "";

@@ -131,7 +131,7 @@ export const keyPage = secretPageOf<ApiKey>({
       facts: <Fact label="Permissions">{permissionsOf(key, await findReferences(visit, [key.deployId]))}</Fact>,
     };
   },
-  guardOf: () => rotateApiKey,
+  guardsOf: () => ({ rotate: rotateApiKey, revoke: revokeApiKey }),
   revoke: (visit, id) => visit.call(revokeApiKey, { id }),
   async rotate(visit, input) {
     const { key: secret, name } = await visit.call(rotateApiKey, input);

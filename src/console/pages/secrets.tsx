@@ -85,8 +85,8 @@ type Kind<T extends Holder> = {
   users: string;
   find(visit: ConsoleRequest, id: T["id"]): Promise<T>;
   view(visit: ConsoleRequest, holder: T): Promise<Omit<View, "body"> & { notice?: Part; facts: Part }>;
-  /** What rotating and revoking it need. */
-  guardOf(holder: T): { role: Role };
+  /** What rotating and revoking it need. Who may rotate it may revoke it, too. */
+  guardsOf(visit: ConsoleRequest, holder: T): Record<"rotate" | "revoke", { role: Role }>;
   revoke(visit: ConsoleRequest, id: T["id"]): Promise<unknown>;
   rotate(visit: ConsoleRequest, input: { id: T["id"]; overlapMs: number }): Promise<{ name: string; secret: string }>;
 };
@@ -96,7 +96,7 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
   path: `/:workspaceId/${kind.section}/:id`,
   async show(visit) {
     const holder = await kind.find(visit, visit.params.id as T["id"]), { now } = visit;
-    const { notice, facts, ...view } = await kind.view(visit, holder);
+    const { notice, facts, ...view } = await kind.view(visit, holder), guards = kind.guardsOf(visit, holder);
     return {
       ...view,
       body: (
@@ -113,7 +113,10 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
           </Facts>
           {holder.revokedAt === null && (
             <Section title="Rotate or revoke">
-              <Guarded visit={visit} operation={kind.guardOf(holder)}>{rotationForms(kind.users)}</Guarded>
+              <Guarded visit={visit} operation={guards.revoke}>
+                <Guarded visit={visit} operation={guards.rotate}>{rotationForm(kind.users)}</Guarded>
+                {revocationForm}
+              </Guarded>
             </Section>
           )}
         </>
@@ -146,19 +149,20 @@ export const OverlapField = (): Html => (
   <Select label="The old secret stays valid" name="overlap" value={overlaps[2][0]} options={overlaps} />
 );
 
-const rotationForms = (users: string): Html => (
-  <>
-    <Form submit="Make a new secret">
-      <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
-      <HiddenField name="do" value="rotate" />
-      <OverlapField />
+const rotationForm = (users: string): Html => (
+  <Form submit="Make a new secret">
+    <p>A new secret is shown once. The old one stays valid for a while, so that {users} can change over.</p>
+    <HiddenField name="do" value="rotate" />
+    <OverlapField />
+  </Form>
+);
+
+const revocationForm = (
+  <details>
+    <summary>Revoke it for good</summary>
+    <Form submit="Revoke" kind="danger">
+      <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
+      <HiddenField name="do" value="revoke" />
     </Form>
-    <details>
-      <summary>Revoke it for good</summary>
-      <Form submit="Revoke" kind="danger">
-        <p>All its secrets are refused from the next request on. This cannot be taken back.</p>
-        <HiddenField name="do" value="revoke" />
-      </Form>
-    </details>
-  </>
+  </details>
 );

@@ -5,6 +5,7 @@
 import type { WorkspaceId } from "../../common/ids.ts";
 import { hasRole, roles } from "../../management/operation.ts";
 import type { Role } from "../../management/operation.ts";
+import { isSamePerson } from "../../management/people.ts";
 import { createToken, getToken, listTokens, revokeToken, rotateToken } from "../../management/tokens.ts";
 import type { Token } from "../../management/tokens.ts";
 import { consolePath } from "../../http/face.ts";
@@ -148,8 +149,11 @@ export const tokenPage = secretPageOf<Token>({
       ),
     };
   },
-  // What changes a token needs its role besides.
-  guardOf: ({ role }) => hasRole(rotateToken, role) ? rotateToken : { role },
+  // What changes a token needs its role besides, and a new secret of another person's is for owners.
+  guardsOf({ caller }, { id, role, owner }) {
+    const revoke = hasRole(revokeToken, role) ? revokeToken : { role };
+    return { revoke, rotate: isSamePerson(caller, { owner, tokenId: id }) ? revoke : { role: "owner" } };
+  },
   revoke: (visit, id) => visit.call(revokeToken, { id }),
   async rotate(visit, input) {
     const { token: secret, name } = await visit.call(rotateToken, input);
