@@ -1,6 +1,6 @@
 // The public keys of an identity provider, and what must hold for a token that it signs. `jose` does the cryptography.
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
-import type { JSONWebKeySet, JWSHeaderParameters } from "jose";
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
 import type { Claims } from "../common/roles.ts";
 import type { Store } from "../management/operation.ts";
@@ -27,13 +27,13 @@ export function createVerify(url: string, send: typeof fetch): Verify {
     }
   });
 
-  async function findKey(header: JWSHeaderParameters, store: Store) {
+  async function verify(token: string, options: JWTVerifyOptions, store: Store): Promise<JWTPayload> {
     try {
-      return await (await keys.get(store))(header);
+      return await verifyWith(await keys.get(store), token, options);
     } catch (error) {
       const renewed = error instanceof errors.JWKSNoMatchingKey ? await keys.renew(store) : undefined;
       if (renewed === undefined) throw error;
-      return await renewed(header);
+      return await verifyWith(renewed, token, options);
     }
   }
 
@@ -41,11 +41,34 @@ export function createVerify(url: string, send: typeof fetch): Verify {
     const currentDate = new Date(store.clock());
     const options = { ...expected, algorithms, clockTolerance: skew, currentDate, requiredClaims: ["exp"] };
     try {
-      return (await jwtVerify(token, (header: JWSHeaderParameters) => findKey(header, store), options)).payload;
+      return await verify(token, options, store);
     } catch (error) {
       throw error instanceof Refusal ? error : signInRefused(faultOf(error));
     }
   };
+}
+
+const mostKeys = 8; // that are tried for a token that names none, because anybody may send one
+
+/** The claims of a token. If it names no key, any of those for its algorithm may have signed it. */
+async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      const verified = await jwtVerify(token, key, options).catch(ifOfAnother);
+      if (verified !== undefined) return verified.payload;
+      if (++tried === mostKeys) break;
+    }
+    throw error;
+  }
+}
+
+/** Nothing, where another key may have signed a token. */
+function ifOfAnother(error: unknown): undefined {
+  if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
 }
 
 /** What is wrong with a token, without a word of it. */

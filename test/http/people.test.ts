@@ -283,6 +283,19 @@ test("while the provider is away its keys go on, and a service that has none say
   }
 });
 
+test("a token that names no key is signed by one of those that it can be of, and few are tried", async () => {
+  const { api, keys } = open(), next = await createSigner("RS256", "next"), unnamed = { kid: undefined };
+  keys.keys.push(next.jwk);
+  for (const signer of [rsa, ec, next]) assert.is((await api(await signer.sign(unnamed, claimsOf()))).status, 200);
+  const stranger = await createSigner("RS256", "stranger");
+  assert.is((await api(await stranger.sign(unnamed, claimsOf()))).status, 401);
+  assert.is((await api(await next.sign(unnamed, claimsOf({ aud: "other" })))).status, 401);
+  keys.keys = [...Array.from({ length: 500 }, (_, nth) => ({ ...stranger.jwk, kid: `${nth}` })), rsa.jwk];
+  world.now += 3_600_000;
+  const many = await api(await rsa.sign(unnamed, claimsOf()));
+  assert.equal([many.status, (await api(await rsa.sign({}, claimsOf()))).status], [401, 200]);
+});
+
 test("many requests at once read the keys once", async () => {
   const { api, keys } = open();
   const token = await rsa.sign({}, claimsOf());
