@@ -124,12 +124,10 @@ export function openProvider(
     },
     async finish(store, answer, attempt) {
       if (answer.get("state") !== attempt.state) throw signInRefused("it began in another window");
-      try {
-        const { idToken, claims } = await readClaims(store, answer, attempt);
-        return { person: await toPerson(store, claims, rules), idToken };
-      } catch (error) {
+      const { idToken, claims } = await readClaims(store, answer, attempt).catch((error) => {
         throw refusalOf(error);
-      }
+      });
+      return { person: await toPerson(store, claims, rules), idToken };
     },
     async findEnd(store, idToken) {
       const { end_session_endpoint: end } = await metadata.get(store);
@@ -156,7 +154,8 @@ function refusalOf(error: unknown): unknown {
     const code = /^\w{1,40}$/.test(error.error) ? error.error : "an error";
     return signInRefused(`the identity provider answered with ${code}`);
   }
-  const isKnown = [OperationProcessingError, UnsupportedOperationError, WWWAuthenticateChallengeError]
+  // A TypeError is of a value that no request can have, such as an access token with a line break.
+  const isKnown = [OperationProcessingError, UnsupportedOperationError, WWWAuthenticateChallengeError, TypeError]
     .some((known) => error instanceof known);
   if (!isKnown) return error;
   return signInRefused(

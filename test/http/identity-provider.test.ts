@@ -107,6 +107,7 @@ test("a token of anybody else, for anybody else, of another time or another atte
     [{ nbf: now + 61 }, "it has expired, or the clocks differ by more than a minute"],
     [{ exp: undefined }, wrong],
     [{ sub: undefined }, wrong],
+    [{ sub: "" }, wrong],
   ];
   for (const [claims, fault] of cases) {
     const { finish } = await stage({}, claims);
@@ -151,6 +152,8 @@ test("other answers than were asked for are refused, and none is followed, read 
     [{ token: () => Promise.reject(new TypeError("reset")) }, `${away}${host} did not answer within 5 s`],
     [{ keys: redirect }, `${away}${host} answered with status 302`],
     [{ keys: huge }, `${away}${host} answered with more than 262144 bytes`],
+    [{ token: (found) => Response.json({ ...found, access_token: "x\0" }) }, invalid],
+    [{ discovery: (found) => Response.json({ ...found, token_endpoint_auth_methods_supported: {} }) }, invalid],
     [{ me: redirect }, invalid],
     [{ me: () => Response.json({ sub: "2", email: "boss@acme.com" }) }, invalid],
     [{ me: () => Response.json({ email: "boss@acme.com" }) }, invalid],
