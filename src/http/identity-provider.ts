@@ -32,7 +32,7 @@ import type { ProviderSettings } from "../common/people-settings.ts";
 import type { RoleRule } from "../common/roles.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { toPerson } from "../management/people.ts";
-import { boundedFetch, keep } from "./provider-answer.ts";
+import { boundedFetch, boundExchanges, keep } from "./provider-answer.ts";
 import { createVerify, skew } from "./provider-keys.ts";
 import type { Verify } from "./provider-keys.ts";
 
@@ -68,6 +68,7 @@ export function openProvider(
         : providerAway(`${issuerUrl.host} has no discovery document of OIDC_ISSUER`);
     }
   });
+  const beginExchange = boundExchanges();
   let verify: { url: string; run: Verify } | undefined;
 
   function verifyFor(server: AuthorizationServer): Verify {
@@ -124,7 +125,8 @@ export function openProvider(
     },
     async finish(store, answer, attempt) {
       if (answer.get("state") !== attempt.state) throw signInRefused("it began in another window");
-      const { idToken, claims } = await readClaims(store, answer, attempt).catch((error) => {
+      const endExchange = beginExchange(store.clock());
+      const { idToken, claims } = await readClaims(store, answer, attempt).finally(endExchange).catch((error) => {
         throw refusalOf(error);
       });
       return { person: await toPerson(store, claims, rules), idToken };

@@ -13,7 +13,9 @@ export const boundedFetch =
   (send: typeof fetch) => async (url: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Response> => {
     const { host } = new URL(url), signal = AbortSignal.timeout(timeout);
     const refuse = () => {
-      throw providerAway(`${host} did not answer within ${timeout / 1000} s`);
+      throw providerAway(
+        signal.aborted ? `${host} did not answer within ${timeout / 1000} s` : `the connection to ${host} failed`,
+      );
     };
     // Workers know no other way to follow no redirect.
     const init: RequestInit = { method, headers, redirect: "manual", signal, ...body !== undefined && { body } };
@@ -31,6 +33,25 @@ export const boundedFetch =
   };
 
 const isServerError = (status: number): boolean => Math.floor(status / 100) === 5;
+
+const mostExchanges = 64; // at once
+const longest = 3 * timeout; // ms: an exchange makes three requests, one after the other
+
+/**
+ * Bounds how many exchanges with a provider run at once, since a stranger can have the service begin any number. The function that
+ * it returns begins one at a time, and returns what ends it.
+ */
+export function boundExchanges(): (now: number) => () => void {
+  const running = new Map<symbol, number>(); // when each began
+  return (now) => {
+    // A Worker whose client has left ends nothing.
+    for (const [id, began] of running) if (!(now >= began && now < began + longest)) running.delete(id);
+    if (running.size >= mostExchanges) throw providerAway(`${mostExchanges} sign-ins wait for its answer`);
+    const id = Symbol();
+    running.set(id, now);
+    return () => void running.delete(id);
+  };
+}
 
 /** The text of a response; undefined if it is too long. */
 async function readBounded({ body }: Response): Promise<string | undefined> {

@@ -168,7 +168,7 @@ test("a provider that is away, or another one, is named, and the token signs in 
   const lost = await browser.go(answer);
   assert.equal([lost.status, faultIn(lost)], [
     503,
-    `The identity provider cannot be reached: ${host} did not answer within 5 s.`,
+    `The identity provider cannot be reached: the connection to ${host} failed.`,
   ]);
   await stage.recover("first");
 });

@@ -149,7 +149,7 @@ test("other answers than were asked for are refused, and none is followed, read 
     [{ token: refused("<b>secret</b>") }, "the identity provider answered with an error"],
     [{ token: () => new Response("x", { status: 502 }) }, `${away}${host} answered with status 502`],
     [{ token: odd }, `${away}${host} answered with status 799`],
-    [{ token: () => Promise.reject(new TypeError("reset")) }, `${away}${host} did not answer within 5 s`],
+    [{ token: () => Promise.reject(new TypeError("reset")) }, `${away}the connection to ${host} failed`],
     [{ keys: redirect }, `${away}${host} answered with status 302`],
     [{ keys: huge }, `${away}${host} answered with more than 262144 bytes`],
     [{ token: (found) => Response.json({ ...found, access_token: "x\0" }) }, invalid],
@@ -164,6 +164,23 @@ test("other answers than were asked for are refused, and none is followed, read 
     assert.is(await faultOf(finish()), fault, JSON.stringify(Object.keys(answers!)));
     assert.ok(sent.length <= 4);
   }
+});
+
+test("few sign-ins wait for the provider at once, so that strangers cannot have the service flood it", async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => void (answer = resolve));
+  const { finish, sent } = await stage({ token: (found) => held.then(() => Response.json(found)) });
+  const waiting = Array.from({ length: 64 }, () => finish());
+  const full = "The identity provider cannot be reached: 64 sign-ins wait for its answer";
+  assert.is(await faultOf(finish()), full);
+  assert.is(sent.filter(({ url }) => url.endsWith("/token")).length, 64);
+  // Those of a Worker whose clients have left never end.
+  world.now += 15_000;
+  const late = finish();
+  answer();
+  assert.is(await faultOf(late), "none");
+  await Promise.all(waiting);
+  for (let nth = 0; nth < 70; nth++) assert.is(await faultOf(finish()), "none");
 });
 
 test("a discovery document of another issuer, or that leads off https, is none", async () => {

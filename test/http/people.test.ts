@@ -258,7 +258,7 @@ test("keys are read once in ten minutes, and once more for a key that is not the
 
 test("while the provider is away its keys go on, and a service that has none says so and soon looks again", async () => {
   const answers: [string, () => Response | Promise<Response>][] = [
-    ["acme.example did not answer within 5 s", () => Promise.reject(new TypeError("refused"))],
+    ["the connection to acme.example failed", () => Promise.reject(new TypeError("refused"))],
     ["acme.example answered with status 503", () => new Response("away", { status: 503 })],
     ["acme.example answered with status 302", () => new Response(null, { status: 302, headers: { Location: "/x" } })],
     ["acme.example answered with something that is no JSON", () => new Response("<html>")],
