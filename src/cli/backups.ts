@@ -29,12 +29,17 @@ export const backupCommands: Command[] = [
       const start = performance.now();
       const made = await backUpNow(readConfig(terminal.env), terminal);
       const durationMs = Math.round(performance.now() - start);
-      const { name, bytes, place, removed } = made;
+      const { name, bytes, place, removed, unremoved } = made;
       const note = removed.length === 0 ? "" : `, and removed ${counted(removed.length, "backup")} that no rule keeps`;
       return {
         data: { ...made, durationMs },
         text: () => format(made),
-        note: `Backed up ${formatBytes(bytes)} to ${name} in ${place} in ${formatElapsed(durationMs)}${note}`,
+        note: [
+          `Backed up ${formatBytes(bytes)} to ${name} in ${place} in ${formatElapsed(durationMs)}${note}`,
+          unremoved,
+        ]
+          .filter((line) => line !== undefined).join("\n"),
+        failed: unremoved !== undefined,
       };
     },
   },

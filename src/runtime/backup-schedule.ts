@@ -10,6 +10,8 @@ import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Place } from "./backup-place.ts";
+import { thin } from "./backup-thinning.ts";
+import type { Thinned } from "./backup-thinning.ts";
 import { ownCommand } from "./own-service.ts";
 
 /** In ms: before the first look, because the start itself is busy, and after a failure. */
@@ -18,15 +20,17 @@ const minDelay = 1_000; // ms between two looks
 const maxDelay = 3_600_000; // ms until it is looked again whether a backup is due
 const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
 
-/** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
-export type MakeBackup = (ended: AbortSignal) => Promise<Backup & { removed: string[]; durationMs: number }>;
+type Made = Backup & Thinned & { durationMs: number };
 
-/** Says why backups fail, or without a cause that one succeeded. */
+/** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
+export type MakeBackup = (ended: AbortSignal) => Promise<Made>;
+
+/** Says why making or removing backups fails, or without a cause that all is well. */
 export type Notice = (cause: string | undefined) => Promise<void>;
 
 type Parts = {
   place: Place;
-  settings: Pick<BackupSettings, "every">;
+  settings: Pick<BackupSettings, "every" | "keep">;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -44,23 +48,34 @@ export const dueAt = (createdAt: number, every: number, took: number): number =>
 
 /** Starts the schedule. `stop` ends a backup that is being made. */
 export function startBackups(
-  { place, settings: { every }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }: Parts,
+  { place, settings: { every, keep }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }: Parts,
 ): { stop(): void; state(): BackupState } {
   const ending = new AbortController(), ended = ending.signal;
   const state: BackupState = { place: place.name, every, newest: undefined, failure: undefined };
   let failures = 0, failuresInRow = 0;
   let took = 0; // ms for the last backup
-  metrics.gauge(
+  let isThinned = true; // as far as this process knows
+  let hasLooked = false;
+  // An age that begins at 0 would raise an alarm with each start.
+  const afterLook = (read: () => number) => (): [string[], number][] => hasLooked ? [[[], read()]] : [];
+  metrics.series(
     "promptledger_backup_last_success_timestamp_seconds",
-    "The time of the state in the newest backup, in Unix seconds; 0 if none is known",
-    () => (state.newest?.createdAt ?? 0) / 1000,
+    "The time of the state in the newest backup, in Unix seconds; 0 if there is none, and absent until the service has looked",
+    [],
+    afterLook(() => (state.newest?.createdAt ?? 0) / 1000),
+  );
+  metrics.series(
+    "promptledger_backup_last_bytes",
+    "The size of the newest backup; 0 if there is none, and absent until the service has looked",
+    [],
+    afterLook(() => state.newest?.bytes ?? 0),
   );
   metrics.gauge(
-    "promptledger_backup_last_bytes",
-    "The size of the newest backup; 0 if none is known",
-    () => state.newest?.bytes ?? 0,
+    "promptledger_backup_failures_total",
+    "Attempts to make a backup, or to remove those that no rule keeps, that failed",
+    () => failures,
+    "counter",
   );
-  metrics.gauge("promptledger_backup_failures_total", "Backups that failed", () => failures, "counter");
   let timer = schedule(delays.first);
 
   function schedule(ms: number) {
@@ -74,10 +89,14 @@ export function startBackups(
     let next = delays.retry;
     try {
       state.newest = (await place.list()).find(({ createdAt }) => createdAt <= clock() + clockSkew);
-      // One that takes longer than it is valid for is followed by a rest as long.
-      const rest = dueIn() > 0 || ended.aborted ? 0 : await makeOne();
+      hasLooked = true;
+      if (ended.aborted) return;
+      const { unremoved, durationMs } = await doWhatIsDue();
+      isThinned = unremoved === undefined;
+      if (unremoved !== undefined) throw invalid(`A backup was made. ${unremoved}`);
       await noteSuccess();
-      next = Math.max(minDelay, dueIn(), rest);
+      // One that takes longer than it is valid for is followed by a rest as long.
+      next = Math.max(minDelay, dueIn(), durationMs);
     } catch (error) {
       await noteFailure(error);
     }
@@ -86,13 +105,19 @@ export function startBackups(
 
   const dueIn = (): number => state.newest === undefined ? 0 : dueAt(state.newest.createdAt, every, took) - clock();
 
-  /** Returns how long it took, in ms. */
-  async function makeOne(): Promise<number> {
-    const { name, createdAt, bytes, removed, durationMs } = await make(ended);
+  /** Makes a backup, or removes those that could not be removed before. */
+  async function doWhatIsDue(): Promise<Thinned & { durationMs: number }> {
+    if (dueIn() <= 0) return await makeOne();
+    const thinned = isThinned ? { removed: [] } : await thin(place, keep, state.newest!.createdAt);
+    return { ...thinned, durationMs: 0 };
+  }
+
+  async function makeOne(): Promise<Made> {
+    const made = await make(ended), { name, createdAt, bytes, removed, durationMs } = made;
     state.newest = { name, createdAt, bytes };
     took = durationMs;
     log.info("Made a backup", { name, bytes, durationMs, removed: removed.length });
-    return durationMs;
+    return made;
   }
 
   async function noteSuccess(): Promise<void> {
@@ -148,13 +173,24 @@ const makeBackup: MakeBackup = (ended) =>
     child.once("error", reject);
     child.once("close", (code, signal) => {
       ended.removeEventListener("abort", kill);
-      if (code === 0) return resolve(JSON.parse(out));
+      const made = readMade(out);
+      if (made !== undefined) return resolve(made);
       const [, cause] = /^promptledger: (.*)/ms.exec(said) ?? [];
       reject(
         invalid(cause?.trim() ?? `the process that made it ended with ${signal ?? `code ${code}`}. ${said}`.trim()),
       );
     });
   });
+
+/** What the process has printed. Undefined if it has made no backup. */
+function readMade(out: string): Made | undefined {
+  try {
+    const made = JSON.parse(out) as Partial<Made> | null;
+    return typeof made?.name === "string" ? made as Made : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Not every system lets a process do that. */
 function lowerPriority(pid: number | undefined): void {

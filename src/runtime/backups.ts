@@ -2,7 +2,7 @@
 import { realpath, stat, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { findKept } from "../common/backup-keep.ts";
-import type { KeepRule, KeptBy } from "../common/backup-keep.ts";
+import type { KeptBy } from "../common/backup-keep.ts";
 import type { Backup, BackupSettings } from "../common/backup-settings.ts";
 import { describeDatabase } from "../common/config.ts";
 import type { Config, DatabaseLocation } from "../common/config.ts";
@@ -20,15 +20,16 @@ import { findBackupKey } from "./backup-encryption.ts";
 import { databaseFileOf } from "./backup.ts";
 import { nameOf, timeOf } from "./backup-names.ts";
 import { findBackup, packedIn } from "./backup-place.ts";
-import type { Place } from "./backup-place.ts";
+import { thin } from "./backup-thinning.ts";
+import type { Thinned } from "./backup-thinning.ts";
 import { checkCopy } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import { openPlace } from "./open-place.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A backup that was made, and those that were removed after it. */
-type Made = Backup & { place: string; removed: string[] };
+/** A backup that was made, and what became of those that no rule keeps. */
+type Made = Backup & { place: string } & Thinned;
 
 /** The settings of backups. Throws without `BACKUP_TO`. */
 export function requireBackups({ backups }: Pick<Config, "backups">): BackupSettings {
@@ -59,7 +60,7 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
     let bytes = 0;
     await pack(part, key, async (content) => void (bytes = await place.put(name, content)));
     const made = { name, createdAt: timeOf(name)!, bytes };
-    return { ...made, place: place.name, removed: await thin(place, keep, made.createdAt) };
+    return { ...made, place: place.name, ...await thin(place, keep, made.createdAt) };
   });
 }
 
@@ -103,15 +104,6 @@ async function copyChecked(location: DatabaseLocation, part: string, terminal: T
   await checkCopy(part, terminal, refuse);
   clearStamp(part);
   return createdAt;
-}
-
-/** Removes the backups that no rule keeps, of those up to a time, and returns their names. */
-async function thin(place: Place, keep: readonly KeepRule[], newest: number): Promise<string[]> {
-  const backups = await place.list();
-  const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, newest);
-  const superfluous = backups.filter(({ createdAt }) => kept.get(createdAt)!.length === 0).reverse();
-  for (const { name } of superfluous) await place.remove(name);
-  return superfluous.map(({ name }) => name);
 }
 
 /** A backup with its age in ms, and the rules that keep it. None do if the next backup removes it. */

@@ -76,7 +76,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
     const code = elementOf(text, "Code") ?? "";
     const said = elementOf(text, "Message") ?? "";
     const about = advice[code] ?? (code === "" && status >= 300 && status < 400 ? advice.PermanentRedirect! : "");
-    const message = [`${status} ${code}`.trim(), said.replace(/\s+/g, " ").slice(0, maxMessage), about]
+    const message = [plain(`${status} ${code}`), plain(said), about]
       .filter((part) => part !== "").join(". ").replace(/\.\./g, ".");
     return Object.assign(new Error(message), { status, code });
   };
@@ -115,6 +115,9 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
       }),
   };
 }
+
+/** A text of the server on one line, without what could control a terminal. */
+const plain = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim().slice(0, maxMessage);
 
 export type Bucket = ReturnType<typeof openBucket>;
 

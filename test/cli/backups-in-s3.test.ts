@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { createFolder, runFile, startCommand, startProgram, startService, until } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
-import { startBucket } from "../runtime/bucket.ts";
+import { refuse, startBucket } from "../runtime/bucket.ts";
 import type { Fault } from "../runtime/bucket.ts";
 import { commandOf, currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
@@ -86,6 +86,25 @@ for (const [name, env, error] of refusals) {
     assert.not.match(said, /hunter2|a:b@/);
   });
 }
+
+test("a key that may not remove leaves a backup, and a failure that says so", async () => {
+  const env = { ...settings, BACKUP_KEEP: "1 latest" };
+  assert.is((await runIn(["backup", "now"], env)).code, 0);
+  const kept: Fault = ({ method, url }, response) =>
+    method === "DELETE" && !url!.includes("uploadId=") && refuse(response, 403, "AccessDenied", "No \u001b[2J");
+  const { code, said, json } = await bucket.during(kept, () => runIn(["backup", "now", "--json"], env));
+  const { name, removed, unremoved } = json as { name: string; removed: string[]; unremoved: string };
+  assert.equal([code, removed], [1, []]);
+  assert.match(
+    unremoved,
+    /^Backups that no rule keeps cannot be removed: s3:\S+ cannot be changed: 403 AccessDenied\. No \[2J/,
+  );
+  assert.match(said, `Backed up`);
+  assert.match(said, unremoved);
+  assert.equal((await list()).map((each) => each.name)[0], name);
+  assert.is((await runIn(["backup", "now"], env)).code, 0);
+  assert.is((await list()).length, 1);
+});
 
 const moments: [name: string, isNow: (method: string, url: string) => boolean][] = [
   ["begins to upload", (method, url) => method === "POST" && url.endsWith("?uploads=")],

@@ -7,6 +7,7 @@ import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";
 import { nameOf } from "../../src/runtime/backup-names.ts";
 import type { Place } from "../../src/runtime/backup-place.ts";
+import { thin } from "../../src/runtime/backup-thinning.ts";
 import { dueAt, startBackups } from "../../src/runtime/backup-schedule.ts";
 import { until } from "../conformance/processes.ts";
 
@@ -15,7 +16,7 @@ const test = suite("scheduled backups");
 const hour = 3_600_000, start = Date.parse("2026-11-23T10:00:00Z");
 
 /** A schedule on a place in memory. Backups appear in it with the time of the clock. */
-function stage(ages: number[], fault?: () => Error | undefined) {
+function stage(ages: number[], fault?: () => Error | undefined, removal?: () => Error | undefined) {
   const backupOf = (createdAt: number): Backup => ({ name: nameOf(createdAt, false), createdAt, bytes: 7 });
   const backups = ages.map((age) => backupOf(start - age));
   const lines: string[] = [];
@@ -27,19 +28,27 @@ function stage(ages: number[], fault?: () => Error | undefined) {
   const place: Place = {
     name: "a place",
     list: () => Promise.resolve([...backups].sort((a, b) => b.createdAt - a.createdAt)),
-    ...{ tidy: unused, put: unused, get: unused, remove: unused },
+    ...{ tidy: unused, put: unused, get: unused },
+    async remove(name) {
+      const found = removal?.();
+      if (found !== undefined) throw found;
+      backups.splice(backups.findIndex((backup) => backup.name === name), 1);
+      await Promise.resolve();
+    },
   };
+  const keep = [{ count: 1, period: "latest" }] as const;
   const metrics = createMetrics(), notices: (string | undefined)[] = [];
   let isMaking: AbortSignal | undefined;
   const schedule = startBackups({
-    ...{ place, log, metrics, settings: { every: hour }, clock: () => start, delays: { first: 0, retry: 0 } },
+    ...{ place, log, metrics, settings: { every: hour, keep }, clock: () => start, delays: { first: 0, retry: 0 } },
     notice: (cause) => Promise.resolve(void notices.push(cause)),
-    make(ended) {
+    async make(ended) {
       isMaking = ended;
       const found = fault?.();
-      if (found !== undefined) return Promise.reject(found);
-      backups.push(backupOf(start));
-      return Promise.resolve({ ...backups.at(-1)!, removed: [], durationMs: 5 });
+      if (found !== undefined) throw found;
+      const made = backupOf(start);
+      backups.push(made);
+      return { ...made, ...removal === undefined ? { removed: [] } : await thin(place, keep, start), durationMs: 5 };
     },
   });
   return { schedule, backups, lines, metrics, notices, isMaking: () => isMaking };
@@ -87,6 +96,29 @@ test("a failure is an event once the next attempt fails too, and so is a success
   assert.equal(notices, ["the bucket is full", "the bucket is full", undefined]);
   assert.is(lines.at(-1), "Backups succeed again {}");
   assert.is(schedule.state().failure, undefined);
+});
+
+test("backups that cannot be removed are a failure and an event, and are tried again without another backup", async () => {
+  let left = 3;
+  const removal = () => left-- > 0 ? invalid("a place cannot be changed: 403") : undefined;
+  const { schedule, notices, lines, backups, metrics } = stage([2 * hour], undefined, removal);
+  await until(() => notices.length > 2);
+  schedule.stop();
+  const cause = "A backup was made. Backups that no rule keeps cannot be removed: a place cannot be changed: 403";
+  assert.equal(notices, [cause, cause, undefined]);
+  assert.equal(lines.filter((line) => line.startsWith("Made")).length, 1);
+  assert.equal(backups.map(({ createdAt }) => createdAt), [start]);
+  assert.is(schedule.state().failure, undefined);
+  assert.match(metrics.text(), "promptledger_backup_failures_total 3");
+});
+
+test("the age of the newest backup is absent until the service has looked, and 0 if there is none", async () => {
+  const { schedule, metrics, lines } = stage([], () => invalid("the bucket is full"));
+  const name = /^promptledger_backup_last_success_timestamp_seconds .*$/m;
+  assert.not.match(metrics.text(), name);
+  await until(() => lines.length > 0);
+  schedule.stop();
+  assert.is(name.exec(metrics.text())?.[0], "promptledger_backup_last_success_timestamp_seconds 0");
 });
 
 test("stopping ends the backup that is being made", async () => {
