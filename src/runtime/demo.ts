@@ -1,12 +1,13 @@
 // `promptledger demo`: serves a throw-away database with a small history, and prints a link to its console and commands to
 // paste.
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { readConfig } from "../common/config.ts";
 import { checkPort, command } from "./boot.ts";
-import { openDemoFolder } from "./demo-folder.ts";
 import { writeHistory } from "./demo-history.ts";
 import { openConfigured } from "./open-configured.ts";
+import { openOwnFolder } from "./own-folder.ts";
 import { serve } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -15,7 +16,7 @@ export async function demo({ say }: Terminal): Promise<void> {
   await checkPort(readConfig(process.env));
   const interrupt = () => process.exit(interrupted);
   process.once("SIGINT", interrupt);
-  process.env.DATABASE_URL = `file:${join(openDemoFolder(), "demo.db")}`;
+  process.env.DATABASE_URL = `file:${join(openOwnFolder(tmpdir(), "promptledger-demo-"), "demo.db")}`;
   // Backups of the demo would mix with those of another database.
   delete process.env.BACKUP_TO;
   say("Making a history of three weeks …\n");

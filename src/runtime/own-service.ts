@@ -15,6 +15,15 @@ const startTimeout = 60_000; // ms
 /** The variables that a runtime needs. A setting in the environment is none of them, so that the service has only those given. */
 const passedOn = /^(PATH|HOME|TMP|TEMP|TMPDIR|LANG|SYSTEMROOT|LD_LIBRARY_PATH|DENO_DIR|XDG_CACHE_HOME)$/i;
 
+/** Is set for a service whose standard input says whether the process that started it still runs. */
+const ownedVariable = "PROMPTLEDGER_OWNED";
+
+/** Ends a process of `startOwn` once the one that started it is gone, which closes the pipe even if it is killed. */
+export function endWithOwner(): void {
+  if (process.env[ownedVariable] === undefined) return;
+  process.stdin.once("end", () => process.exit(1)).once("error", () => process.exit(1)).resume();
+}
+
 const running = new Set<ChildProcess>();
 
 /** Kills the services that run. It waits for none. */
@@ -24,8 +33,8 @@ export const killAll = (): void => running.forEach((child) => void child.kill("S
 export async function startOwn(settings: Record<string, string>): Promise<OwnService> {
   const [command, ...args] = ownCommand();
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)));
-  const env = { ...inherited, HOST: "127.0.0.1", PORT: "0", LOG_FORMAT: "json", ...settings };
-  const child = spawn(command, [...args, "serve"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const env = { ...inherited, HOST: "127.0.0.1", PORT: "0", LOG_FORMAT: "json", [ownedVariable]: "true", ...settings };
+  const child = spawn(command, [...args, "serve"], { env, stdio: ["pipe", "ignore", "pipe"] });
   running.add(child);
   const ended = new Promise<void>((resolve) => {
     const end = () => {

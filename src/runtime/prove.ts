@@ -1,6 +1,5 @@
 // `promptledger prove`: kills a service again and again while apps use it, and compares what they were told with what is on
 // disk. The database is a new one, in a folder of its own on the disk that is to be tried.
-import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { jsonText } from "../common/json-text.ts";
@@ -19,6 +18,7 @@ import { verify } from "../management/verify.ts";
 import { createPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
 import { onFile } from "./atomic-file.ts";
+import { openOwnFolder } from "./own-folder.ts";
 import { killAll, startOwn } from "./own-service.ts";
 import { startApps } from "./prove-apps.ts";
 import type { App, Told } from "./prove-apps.ts";
@@ -51,21 +51,17 @@ const interrupted = 130; // as a shell reports a program that Ctrl-C ended
 const requestsPerKill = 50; // of the quota that apps race for
 const betweenKills = { least: 300, spread: 900 }; // ms
 
-/** Runs the trial. Its folder is removed afterwards, also when Ctrl-C ends it. */
+/** Runs the trial. Its folder is removed when the process ends, also by Ctrl-C. */
 export async function prove({ folder, kills, report }: ProveOptions): Promise<Proof> {
   const startedAt = performance.now();
-  const own = await onFile(
-    folder,
-    "written",
-    () => Promise.resolve(mkdtempSync(join(resolve(folder), "promptledger-prove-"))),
-  );
-  const clean = () => {
-    killAll();
-    rmSync(own, { recursive: true, force: true });
-  };
   const interrupt = () => process.exit(interrupted);
-  process.once("exit", clean).once("SIGINT", interrupt).once("SIGTERM", interrupt).once("SIGHUP", interrupt);
+  process.once("exit", killAll).once("SIGINT", interrupt).once("SIGTERM", interrupt).once("SIGHUP", interrupt);
   try {
+    const own = await onFile(
+      folder,
+      "written",
+      () => Promise.resolve(openOwnFolder(resolve(folder), "promptledger-prove-")),
+    );
     const url = `file:${join(own, "prove.db")}`, limit = requestsPerKill * kills;
     const workspaces = await seed(url, limit);
     const told = await trial(url, workspaces, kills, report);
@@ -79,8 +75,8 @@ export async function prove({ folder, kills, report }: ProveOptions): Promise<Pr
       durationMs: Math.round(performance.now() - startedAt),
     };
   } finally {
-    process.off("exit", clean).off("SIGINT", interrupt).off("SIGTERM", interrupt).off("SIGHUP", interrupt);
-    clean();
+    killAll();
+    process.off("exit", killAll).off("SIGINT", interrupt).off("SIGTERM", interrupt).off("SIGHUP", interrupt);
   }
 }
 

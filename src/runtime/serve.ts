@@ -1,10 +1,14 @@
 // Starts the service on the runtime that this process runs on.
 import { boot } from "./boot.ts";
 import type { Started } from "./boot.ts";
+import { endWithOwner } from "./own-service.ts";
 import type { Listen } from "./server.ts";
 
 /** Serves until a signal arrives. */
-export const serve = async (): Promise<Started> => boot(await findListen());
+export async function serve(): Promise<Started> {
+  endWithOwner();
+  return boot(await findListen());
+}
 
 async function findListen(): Promise<Listen> {
   if ("Bun" in globalThis) return (await import("./bun.ts")).listen;

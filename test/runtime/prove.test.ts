@@ -1,7 +1,7 @@
 // `prove` kills a service and finds nothing lost, and it finds the fault of a build that answers before it commits.
 // Runs on every runtime in CI.
 // Runs in CI alone.
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { build } from "esbuild";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
@@ -38,6 +38,30 @@ test("Ctrl-C ends it, and nothing of the trial stays", async () => {
   assert.is(await trial.stop("SIGINT"), 130);
   assert.equal(await readdir(folder.path), []);
 });
+
+test("when it is killed, its service ends, and the next one removes its folder", async () => {
+  const own = `${folder.path}/killed`;
+  await mkdir(own);
+  const trial = prove(["--folder", own]);
+  await until(async () => (await readdir(own, { recursive: true })).some((name) => name.endsWith("-wal")));
+  await until(() => hasService(own));
+  await trial.stop("SIGKILL");
+  assert.is((await readdir(own)).length, 1);
+  await until(async () => !await hasService(own));
+  // A folder that is younger than that may be of one that starts.
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const next = prove(["--kills", "1", "--folder", own]);
+  assert.is(await next.ended, 0, next.said());
+  assert.equal(await readdir(own), []);
+  await rm(own, { recursive: true });
+});
+
+/** Whether a process serves a database in a folder. */
+async function hasService(path: string): Promise<boolean> {
+  const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const environments = all.map((pid) => readFile(`/proc/${pid}/environ`, "utf8").catch(() => ""));
+  return (await Promise.all(environments)).some((text) => text.includes(`DATABASE_URL=file:${path}/`));
+}
 
 test("a folder that does not exist is named", async () => {
   const trial = prove(["--folder", `${folder.path}/none`]);

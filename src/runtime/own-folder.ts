@@ -1,24 +1,21 @@
-// The folder of a demo. It is removed when the process ends; that of a demo that was killed, by the next demo that starts.
+// Folders of demos and trials. They are removed when the process ends; those of a process that was killed, by the next one.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { claimFile, createFile } from "../database/file-claim.ts";
 
-const prefix = "promptledger-demo-";
-
-/** The file that a demo claims for as long as it runs. It is not the database, which the demo fills before it serves it. */
+/** The file that the process claims for as long as it runs. It is no database, so that others can serve those in the folder. */
 const markIn = (folder: string): string => join(folder, "running");
 
 /** Makes an empty folder that is removed when this process ends. Returns its path. */
-export function openDemoFolder(): string {
-  removeAbandoned();
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+export function openOwnFolder(parent: string, prefix: string): string {
+  removeAbandoned(parent, prefix);
+  const folder = mkdtempSync(join(parent, prefix));
   process.once("exit", () => {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Windows removes no file that is open. The next demo removes it.
+      // Windows removes no file that is open. The next process removes it.
     }
   });
   createFile(markIn(folder));
@@ -26,13 +23,13 @@ export function openDemoFolder(): string {
   return folder;
 }
 
-const claimTime = 2_000; // ms within which a demo that starts has claimed its mark
+const claimTime = 2_000; // ms within which a process that starts has claimed its mark
 
-/** Removes the folders of demos that no longer run. */
-function removeAbandoned(): void {
-  for (const entry of readdirSync(tmpdir(), { withFileTypes: true })) {
+/** Removes the folders of processes that no longer run. */
+function removeAbandoned(parent: string, prefix: string): void {
+  for (const entry of readdirSync(parent, { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
-    const folder = join(tmpdir(), entry.name);
+    const folder = join(parent, entry.name);
     try {
       if (Date.now() - statSync(folder).mtimeMs < claimTime) continue;
       const claim = claimFile(markIn(folder));
@@ -42,7 +39,7 @@ function removeAbandoned(): void {
         claim.release();
       }
     } catch {
-      // Its demo runs, or it belongs to another user.
+      // Its process runs, or it belongs to another user.
     }
   }
 }
