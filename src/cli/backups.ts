@@ -16,7 +16,7 @@ import { counted, format, formatElapsed, formatTime } from "./format.ts";
 import { readUsage } from "./parameters.ts";
 import { convert } from "./placeholders.ts";
 
-/** The newest backup that was made by now. */
+/** The newest backup, whatever the clock of this machine says. */
 const latest = "latest";
 
 export const backupCommands: Command[] = [
@@ -75,9 +75,9 @@ export const backupCommands: Command[] = [
   },
 ];
 
-/** The name of a backup, or a time in Unix ms. */
+/** The name of a backup, or the time by which it was made, in Unix ms. */
 const readWanted = (text: string): string | number =>
-  text === latest ? Date.now() : timeOf(text) !== undefined ? text : convert("BACKUP", "TIME", text);
+  text === latest ? Infinity : timeOf(text) !== undefined ? text : convert("BACKUP", "TIME", text);
 
 /** What to restore: an existing file, `latest`, or `PLACE@TIME`. */
 export async function findSource(

@@ -4,8 +4,11 @@ import type { KeepRule } from "./backup-keep.ts";
 import { isBucket, readBucketSettings } from "./bucket-settings.ts";
 import type { BucketSettings } from "./bucket-settings.ts";
 
-/** A place for backups: the path of a folder, or the URL of a bucket with what its requests need. */
-export type PlaceSettings = Readonly<{ to: string; bucket?: BucketSettings | undefined }>;
+/**
+ * A place for backups: the path of a folder, or the URL of a bucket with what its requests need. `name` is that of the setting or
+ * of the argument.
+ */
+export type PlaceSettings = Readonly<{ name: string; to: string; bucket?: BucketSettings | undefined }>;
 
 /** Where scheduled backups go, how often they are made, and which are kept. */
 export type BackupSettings = Readonly<{
@@ -48,13 +51,14 @@ export function readBackupSettings(
   return Object.freeze({ to: place, every: every ?? units.h!, keep: keep ?? [] });
 }
 
-/** Reads what a place needs. `name` is what messages call it. */
+/** Reads what a place needs. */
 export const readPlace = (
   name: string,
   to: string,
   read: (name: string) => string | undefined,
   faults: string[],
-): PlaceSettings => Object.freeze(isBucket(to) ? { to, bucket: readBucketSettings(name, to, read, faults) } : { to });
+): PlaceSettings =>
+  Object.freeze({ name, to, ...isBucket(to) && { bucket: readBucketSettings(name, to, read, faults) } });
 
 function readEvery(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];

@@ -33,10 +33,12 @@ export async function createDatabasePart(path: string): Promise<Part> {
   return created;
 }
 
-/** Removes the `….part` of a database file, and the files that SQLite keeps beside it. */
+/** Removes the `….part` of a database file, its own part if it has one, and the files that SQLite keeps beside them. */
 export async function removeDatabasePart(part: string): Promise<void> {
-  await rm(part, { force: true });
-  await removeLogs(part);
+  for (const path of [`${part}.part`, part]) {
+    await rm(path, { force: true });
+    await removeLogs(path);
+  }
 }
 
 /** SQLite would apply a log that is left over from another file of that name. */

@@ -14,8 +14,11 @@ function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
-/** The folder must exist: one that is made where a disk is not mounted would hold backups that do not leave the machine. */
-export function openFolderPlace(folder: string): Place {
+/**
+ * The folder must exist: one that is made where a disk is not mounted would hold backups that do not leave the machine. `setting`
+ * is what names it.
+ */
+export function openFolderPlace(folder: string, setting: string): Place {
   const pathOf = (name: string) => join(folder, name);
 
   async function readNames(): Promise<string[]> {
@@ -25,8 +28,8 @@ export function openFolderPlace(folder: string): Place {
       const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
       throw invalid(
         isMissing
-          ? `The folder ${folder} (BACKUP_TO) does not exist. Create it first`
-          : `The folder ${folder} (BACKUP_TO) cannot be read: ${(error as Error).message}`,
+          ? `The folder ${folder} (${setting}) does not exist`
+          : `The folder ${folder} (${setting}) cannot be read: ${(error as Error).message}`,
       );
     }
   }

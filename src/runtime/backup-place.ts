@@ -26,7 +26,7 @@ export const listBackups = (files: { name: string; bytes: number }[]): Backup[] 
     return createdAt === undefined ? [] : [{ name, createdAt, bytes }];
   }).sort((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
 
-/** The backup of that name, or the newest one that was made by a time. Throws if there is none. */
+/** The backup of that name, or the newest one that was made by a time, which may be `Infinity`. Throws if there is none. */
 export async function findBackup(place: Place, wanted: string | number): Promise<Backup> {
   const backups = await place.list();
   const found = backups.find(({ name, createdAt }) =>
@@ -34,11 +34,11 @@ export async function findBackup(place: Place, wanted: string | number): Promise
   );
   if (found !== undefined) return found;
   const oldest = backups.at(-1)?.name;
-  const hint = oldest === undefined ? "It has none" : `The oldest is ${oldest}`;
+  if (oldest === undefined) throw invalid(`${place.name} has no backups`);
   throw invalid(
     typeof wanted === "string"
       ? `${place.name} has no backup ${wanted}. See backup list`
-      : `${place.name} has no backup from before ${new Date(wanted).toISOString()}. ${hint}`,
+      : `${place.name} has no backup from before ${new Date(wanted).toISOString()}. The oldest is ${oldest}`,
   );
 }
 

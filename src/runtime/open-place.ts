@@ -4,8 +4,8 @@ import { openFolderPlace } from "./backup-folder.ts";
 import type { Place } from "./backup-place.ts";
 
 /** Opens a place. Only a bucket loads what it needs. */
-export async function openPlace({ to, bucket }: PlaceSettings): Promise<Place> {
-  if (bucket === undefined) return openFolderPlace(to);
+export async function openPlace({ name, to, bucket }: PlaceSettings): Promise<Place> {
+  if (bucket === undefined) return openFolderPlace(to, name);
   const { openBucketPlace } = await import("./backup-bucket.ts");
   return openBucketPlace(to, bucket);
 }

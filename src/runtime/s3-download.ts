@@ -1,8 +1,9 @@
 // Downloads an object from S3. A download that breaks off goes on where it ended.
-import { oddAnswer } from "./s3.ts";
+import { isTimeout, oddAnswer } from "./s3.ts";
 import type { Bucket } from "./s3.ts";
 
 const maxBreaks = 5; // one after the other, without a byte between them
+const maxTimeouts = 1; // of those
 
 export async function* download(bucket: Bucket, path: string): AsyncGenerator<Uint8Array> {
   let offset = 0, total = Infinity, etag = "";
@@ -11,7 +12,10 @@ export async function* download(bucket: Bucket, path: string): AsyncGenerator<Ui
   async function open() {
     const stall = new AbortController();
     const within = <T>(work: Promise<T>): Promise<T> => {
-      const timer = setTimeout(() => stall.abort(new TypeError("The download stands still")), bucket.patience.stall);
+      const timer = setTimeout(
+        () => stall.abort(new DOMException("The download stands still", "TimeoutError")),
+        bucket.patience.stall,
+      );
       return work.finally(() => clearTimeout(timer));
     };
     const headers: Record<string, string> = offset === 0 ? {} : { Range: `bytes=${offset}-`, "If-Match": etag };
@@ -24,19 +28,20 @@ export async function* download(bucket: Bucket, path: string): AsyncGenerator<Ui
     return { read: () => within(reader.read()), close: () => reader.cancel().catch(() => {}) };
   }
 
-  for (let breaks = 0; offset < total;) {
+  for (let breaks = 0, timeouts = 0; offset < total;) {
     const { read, close } = await bucket.attempt("read", open);
     try {
       for (;;) {
         const { done, value } = await read();
         if (done) break;
         offset += value.length;
-        breaks = 0;
+        breaks = timeouts = 0;
         yield value;
       }
       if (offset < total) throw new TypeError("The download ended early");
     } catch (error) {
-      if (breaks++ === maxBreaks) throw bucket.fail("read", error);
+      if (isTimeout(error)) timeouts++;
+      if (breaks++ === maxBreaks || timeouts > maxTimeouts) throw bucket.fail("read", error);
     } finally {
       await close();
     }

@@ -18,6 +18,7 @@ export type S3Request = {
 export type S3Error = Error & { status: number; code: string };
 
 const maxAttempts = 6;
+const maxTimeouts = 2; // of those: a server that is silent would hold up the failure for long
 const maxMessage = 300; // characters
 const maxText = 8 * 1024 * 1024; // bytes of a response: a page of a listing has 1,000 names of up to 1 kB
 
@@ -35,12 +36,13 @@ const advice: Record<string, string> = {
 };
 
 /**
- * How long a request may take with its response, how long a download may stand still, and the first pause before a request is
- * repeated, which doubles, all in ms.
+ * How long a request may take with its response, and one that uploads, how long a download may stand still, and the first pause
+ * before a request is repeated, which doubles, all in ms.
  */
-export type Patience = { request: number; stall: number; pause: number };
+export type Patience = { request: number; upload: number; stall: number; pause: number };
 
-const usual: Patience = { request: 300_000, stall: 60_000, pause: 250 };
+// A part of 8 MiB takes that long at 47 kB/s.
+const usual: Patience = { request: 60_000, upload: 180_000, stall: 60_000, pause: 250 };
 
 /** `name` is what messages call the place. */
 export function openBucket(name: string, settings: BucketSettings, patience = usual) {
@@ -64,7 +66,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
         method,
         headers: signed.headers,
         redirect: "manual",
-        signal: ended ?? AbortSignal.timeout(patience.request),
+        signal: ended ?? AbortSignal.timeout(body === undefined ? patience.request : patience.upload),
       },
       ...body === undefined ? {} : { body },
     });
@@ -83,11 +85,12 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
 
   /** Runs what sends requests, again after what may pass. */
   async function attempt<T>(what: string, work: (nth: number) => Promise<T>): Promise<T> {
-    for (let nth = 1;; nth++) {
+    for (let nth = 1, timeouts = 0;; nth++) {
       try {
         return await work(nth);
       } catch (error) {
-        if (nth === maxAttempts || !mayPass(error)) throw fail(what, error);
+        if (isTimeout(error)) timeouts++;
+        if (nth === maxAttempts || timeouts === maxTimeouts || !mayPass(error)) throw fail(what, error);
       }
       const pause = patience.pause * 2 ** (nth - 1) * (0.5 + Math.random() / 2);
       await new Promise((resolve) => setTimeout(resolve, pause));
@@ -95,7 +98,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
   }
 
   const fail = (what: string, error: unknown): Error => {
-    const cause = isRefused(error) ? error.message : describeError(error);
+    const cause = isRefused(error) ? error.message : isTimeout(error) ? "The server is silent" : describeError(error);
     return Object.assign(conflict(`${name} cannot be ${what}: ${cause}`), { cause: error });
   };
 
@@ -126,6 +129,8 @@ export const oddAnswer = () => new TypeError("The answer is none of S3. Check th
 
 export const isRefused = (error: unknown): error is S3Error =>
   error instanceof Error && "status" in error && "code" in error;
+
+export const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === "TimeoutError";
 
 /** Whether a request may succeed if it is repeated: the network failed, or the server. A bucket that is full stays full. */
 const mayPass = (error: unknown): boolean =>

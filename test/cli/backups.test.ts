@@ -102,10 +102,14 @@ test("what no rule keeps is removed after the next backup, and nothing else", as
   }
   // A killed process has left a part.
   await writeFile(`${place}/promptledger-20200102T000000Z.db.gz.part`, "part");
-  await writeFile(`${folder}/ledger.db-backup.part`, "part");
+  for (const name of ["part", "part.part"]) await writeFile(`${folder}/ledger.db-backup.${name}`, "part");
   const { name, removed } = await backUp({ BACKUP_KEEP: "1 latest, 2 yearly" });
   assert.equal(removed, [old[0], last]);
   assert.equal((await readdir(place)).sort(), [...others, old[1], name, "promptledger-20380101T000000Z.db.gz"].sort());
+  assert.equal((await readdir(folder)).filter((name) => name.includes(".part")), []);
+  // The clock of this machine may be wrong. What is newest is said by the backups alone.
+  const future = "promptledger-20380101T000000Z.db.gz";
+  assert.match((await runIn(["backup", "check"], settings)).said, `${future}, from 2038`);
   const { out } = await runIn(["backup", "list"], { ...settings, BACKUP_KEEP: "1 latest" });
   assert.match(out, /20380101T000000Z.*future\n.*latest\n.*20200101T003000Z.*until the next\n$/);
   for (const name of [...others, old[1]!, "promptledger-20380101T000000Z.db.gz"]) await rm(`${place}/${name}`);
@@ -184,8 +188,15 @@ const refusals: [name: string, args: string[], env: Record<string, string>, erro
     "a folder that is not there",
     ["backup", "now"],
     { BACKUP_TO: `${folder}/no` },
-    /no \(BACKUP_TO\) does not exist\. Create it first/,
+    /The folder \S+no \(BACKUP_TO\) does not exist$/m,
   ],
+  [
+    "a folder in an argument that is not there",
+    ["restore", `${folder}/no@2031-01-01`],
+    {},
+    /The folder \S+no \(BACKUP\) does not exist$/m,
+  ],
+  ["the newest of none", ["restore", `${folder}@latest`], {}, /: \S+ has no backups$/m],
   [
     "a file as a folder",
     ["backup", "list"],

@@ -43,7 +43,7 @@ test("without settings it serves a file in the working directory on loopback", (
 
 test("BACKUP_TO turns on backups, each hour, with rules for what is kept", () => {
   assert.equal(readConfig({ BACKUP_TO: "backups" }).backups, {
-    to: { to: "backups" },
+    to: { name: "BACKUP_TO", to: "backups" },
     every: 3_600_000,
     keep: [{ count: 24, period: "hourly" }, { count: 30, period: "daily" }, { count: 12, period: "monthly" }],
   });

@@ -21,7 +21,10 @@ test.after(async () => {
 });
 
 /** The place, as settings have it. Nothing waits long before it tries again. */
-function placeWith(env: Record<string, string> = {}, patience = { request: 60_000, stall: 60_000, pause: 1 }) {
+function placeWith(
+  env: Record<string, string> = {},
+  patience = { request: 60_000, upload: 60_000, stall: 60_000, pause: 1 },
+) {
   const all: Record<string, string> = { ...bucket.env, ...env }, faults: string[] = [];
   const { to, bucket: settings } = readPlace("BACKUP_TO", all.BACKUP_TO!, (name) => all[name], faults);
   assert.equal(faults, []);
@@ -248,17 +251,26 @@ test("a server that is slow is waited for, and one that does not answer is not",
     return true;
   });
   assert.is(await bucket.during(slow, () => place.put(name, chunksOf(big))), big.length);
-  const silent: Fault = () => true;
-  const hasty = placeWith({}, { request: 50, stall: 50, pause: 1 });
-  assert.match(await bucket.during(silent, () => messageOf(hasty.list())), /cannot be listed: TimeoutError/);
-  const standing: Fault = (_, response) => {
-    response.writeHead(200, { "Content-Length": "9" }).write("12345");
+  let asked = 0;
+  const silent: Fault = () => ++asked > 0;
+  const hasty = placeWith({}, { request: 50, upload: 50, stall: 50, pause: 1 });
+  assert.match(await bucket.during(silent, () => messageOf(hasty.list())), /cannot be listed: The server is silent$/);
+  // Six times its minute would be too late to act.
+  assert.is(asked, 2);
+  asked = 0;
+  const standing: Fault = (request, response) => {
+    asked++;
+    const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
+    response.writeHead(from > 0 ? 206 : 200, { "Content-Length": String(9 - from) });
+    if (from === 0) response.write("12345");
+    else response.flushHeaders();
     return true;
   };
   const reading = async () => {
     for await (const _ of hasty.get(name)) { /* reads on */ }
   };
-  assert.match(await bucket.during(standing, () => messageOf(reading())), /cannot be read: /);
+  assert.match(await bucket.during(standing, () => messageOf(reading())), /cannot be read: The server is silent$/);
+  assert.is(asked, 2);
   await place.remove(name);
 });
 
