@@ -1,5 +1,5 @@
 // Approvals: who may request, approve, apply and see, and that what was approved is applied once, as it was seen.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Refusal } from "../../src/common/errors.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
@@ -78,7 +78,10 @@ async function verifyAudit({ world }: Scene): Promise<void> {
 
 for (const [name, row] of Object.entries(changesOfAll)) {
   test(`who may ${name}`, async () => {
-    for (const [person, status] of Object.entries(row.status) as [Person, number][]) {
+    const all = Object.entries(row.status) as [Person, number][];
+    for (const [nth, [person, status]] of all.entries()) {
+      // Of those who get the same answer, one shows it.
+      if (!isFull && all.findIndex(([, other]) => other === status) < nth) continue;
       const scene = await openScene(row.stage), { world } = scene;
       const { path, body } = requestOf(world, row);
       const before = await scene.show(), count = (await entries(scene)).length;

@@ -119,7 +119,7 @@ test("nothing is deleted without the name of the workspace", async () => {
 });
 
 test("after the first transaction the keys are refused and the workspace is hidden, wherever the deletion stops", async () => {
-  for (let writes = 1;; writes += isFull ? 1 : 3) {
+  for (let writes = 1;; writes += isFull ? 1 : 7) {
     const { world, other, diagnosisIds } = await fill();
     const before = await look(world, other);
     const management = { ...world.admin, database: failingAfter(world.database, writes) };

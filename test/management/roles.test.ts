@@ -248,9 +248,9 @@ function refusalOf(needed: string, isForAll: boolean, isBound: boolean) {
   return { error, code };
 }
 
-/** In part, those on both sides of what a call requires. */
+/** In part, the role that a call requires, and the one below it. */
 const rolesAround = (needed: Role): readonly Role[] =>
-  isFull ? roles : roles.filter((_, rank) => Math.abs(rank - roles.indexOf(needed)) <= 1);
+  isFull ? roles : roles.filter((_, rank) => [0, 1].includes(roles.indexOf(needed) - rank));
 
 const mayAs = (role: Role, needed: Role) => roles.indexOf(role) >= roles.indexOf(needed);
 const codeOf = ({ json }: Answer) => (json as { code?: string } | undefined)?.code;

@@ -1,6 +1,6 @@
 // A log that was tampered with does not balance. One log has every kind of row, and each test makes one change to it.
 // Runs on Node alone.
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
@@ -203,7 +203,8 @@ test("a log with records, deletions and pruned months balances", async () => {
 for (const [name, changes] of tamperings) {
   test(`finds that ${name}`, async () => {
     assert.ok(changes.length > 0);
-    for (const statements of changes) {
+    for (const [nth, statements] of changes.entries()) {
+      if (!isFull && nth % 3 > 0) continue;
       await database.write(statements.map((sql) => ({ sql })));
       const all = await verify();
       const each = [

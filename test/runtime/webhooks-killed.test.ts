@@ -3,7 +3,7 @@
 // with 5,000 events.
 // Runs on Node alone.
 // Runs in CI alone.
-import { isFull, seed, suite } from "../suite.ts";
+import { seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
@@ -11,7 +11,7 @@ import { sendWhileKilled } from "../faults/webhooks.ts";
 
 const test = suite("webhooks of services that are killed");
 
-const events = isFull ? 2_000 : 200;
+const events = 800;
 
 const sqld = await findSqld();
 const folder = await createFolder();
