@@ -34,8 +34,12 @@ const isDue = `${isDueAfter(checkInterval)} and workspace_id not in (select id f
 /** Alerts that count the same records share the key. */
 const keyOf = "workspace_id || ' ' || coalesce(deployment_id, prompt_id, '') || ' ' || over_ms";
 
+/** Those of each workspace come in turn, the ones that were not checked for longest first. */
 const findDue = (now: number): Statement => ({
-  sql: `select ${keyOf} as key, json_group_array(id) as ids from alerts where ${isDue} group by key order by min(id)`,
+  sql: `select ids from (
+      select workspace_id, json_group_array(id) as ids, min(coalesce(checked_at, 0)) as since, min(id) as first
+      from alerts where ${isDue} group by ${keyOf}
+    ) order by row_number() over (partition by workspace_id order by since, first), since, first`,
   args: { now },
 });
 

@@ -193,7 +193,10 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
   const end = await readEnd(database);
   const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
   const errors: unknown[] = [];
-  for (const group of groupUp(budgets.map((budget) => toCurrent(budget, prices, starts)))) {
+  const groups = groupUp(budgets.map((budget) => toCurrent(budget, prices, starts)));
+  // Those that have least to count come first.
+  for (const group of groups.sort(([a], [b]) => b!.counted - a!.counted)) {
+    if (isOver()) break;
     await countGroup(group).catch((error: unknown) => errors.push(error));
   }
   return errors;
@@ -201,12 +204,13 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
   async function countGroup(group: Counted[]): Promise<void> {
     const counter = await openCounter(store, group, starts);
     let isLast = false;
-    for (let first = Math.max(counter.first, group[0]!.counted); !isLast && !isOver(); first += stepLength) {
+    for (let first = Math.max(counter.first, group[0]!.counted); !isLast; first += stepLength) {
       const to = { counted: Math.min(end, first + stepLength), prices };
       isLast = to.counted === end;
       await counter.count(first, to.counted);
       if (!await storeCounted(database, group, states, starts, { ...to, isLast })) break;
       for (const { id } of group) states.set(id, to);
+      if (isOver()) break;
     }
   }
 }

@@ -10,11 +10,17 @@ import { noticeQuotas } from "./quota-notices.ts";
 import { noticeExpiries } from "./expiry-notices.ts";
 import { checkGuards } from "./rollout-checks.ts";
 
-/** What checks work with. `isOver` says whether to end, and is called between transactions. */
-export type CheckParts = { store: Store; log?: Log | undefined; isOver(): boolean };
+/**
+ * What checks work with. `isOver` says whether to end, and is called between transactions. A check that takes longer than
+ * `timeLimit` ms leaves the rest to the next run.
+ */
+export type CheckParts = { store: Store; log?: Log | undefined; isOver(): boolean; timeLimit?: number };
 
-/** A check. One that fails rejects, after it has done what does not depend on the failure. */
-type Check = { name: string; run(parts: CheckParts): Promise<void> };
+/**
+ * A check. One that fails rejects, after it has done what does not depend on the failure. One that has much to do begins with what
+ * has waited longest, or takes least, so that a workspace with much of it keeps no other waiting.
+ */
+type Check = { name: string; run(parts: Omit<CheckParts, "timeLimit">): Promise<void> };
 
 export const checkInterval = 60_000; // ms from the end of one run to the next one
 
@@ -45,12 +51,15 @@ const checks: readonly Check[] = [
 ];
 
 /** Runs all checks, one after the other. Returns the errors of those that failed. */
-export async function runChecks(parts: CheckParts): Promise<unknown[]> {
+export async function runChecks({ timeLimit = Infinity, ...parts }: CheckParts): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const { name, run } of checks) {
     if (parts.isOver()) break;
+    // The time begins with the first question for it, so that each run does something, however slow the database is.
+    let startedAt: number | undefined;
+    const isLate = () => performance.now() - (startedAt ??= performance.now()) > timeLimit;
     try {
-      await run(parts);
+      await run({ ...parts, isOver: () => parts.isOver() || isLate() });
     } catch (error) {
       errors.push(error);
       // A service that stops may have closed the database already.

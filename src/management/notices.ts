@@ -44,7 +44,7 @@ export const toRow = ({ action, subject, fact, workspaceId }: Notice, createdAt:
 /** How many notices `find` may return at once. */
 export const batch = 100;
 
-/** Makes the notices that `find` finds to be new, until there are no more. */
+/** Makes the notices that `find` finds to be new, until there are no more, or it is over after the first ones. */
 export async function announce(
   store: Store,
   isOver: () => boolean,
@@ -52,11 +52,11 @@ export async function announce(
 ): Promise<void> {
   // Nearly every time there is nothing to say.
   let isMore = (await find(store)).length > 0;
-  while (isMore && !isOver()) {
+  while (isMore) {
     isMore = await performUpkeep(store, async (management) => {
       const notices = await find(management), now = management.clock();
       if (notices.length > 0) await management.commit(notices.map(toChange), notices.map((each) => toRow(each, now)));
-      return notices.length === batch;
+      return notices.length === batch && !isOver();
     });
   }
 }

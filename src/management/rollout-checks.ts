@@ -49,7 +49,7 @@ export async function checkGuards(store: Store, isOver: () => boolean = () => fa
   const { database, clock } = store;
   const run: GuardRun = { checked: 0, stopped: 0 };
   const due = await database.read({
-    sql: `select id from rollouts where ${isDue} order by id`,
+    sql: `select id from rollouts where ${isDue} order by checked_at, id`,
     args: { now: clock() },
   });
   for (const { id } of due) {

@@ -14,6 +14,7 @@ import { runUpkeep } from "../management/upkeep.ts";
 const interval = 3_600_000; // ms
 const firstDelay = 10_000; // ms, because the start itself is busy
 const restAfterChecks = 20; // times as long as they took, so that long ones take little of the time
+const checkLimit = 1_000; // ms for each of them, so that together they mostly leave no longer rest than a minute
 const maxJitter = 30_000; // ms, so that services that started together do not run at once
 
 const withJitter = (ms: number): number => ms + Math.random() * Math.min(maxJitter, ms);
@@ -55,7 +56,7 @@ export function startUpkeep(
 
   async function checkOnce(): Promise<void> {
     const startedAt = performance.now();
-    const errors = await runChecks({ store, log, isOver: () => isStopped });
+    const errors = await runChecks({ store, log, isOver: () => isStopped, timeLimit: checkLimit });
     if (isStopped) return;
     totals.failures += errors.length;
     onCheck?.();

@@ -452,6 +452,32 @@ test("without alerts a check is one query, and those that count the same share i
   assert.equal([counts.reads - before.reads, counts.writes - before.writes], [1, 0]);
 });
 
+test("the alerts of a workspace take turns, and keep no other workspace waiting when time is short", async () => {
+  const world = await openWorld(), other = await createTenant(world.admin, 10, "Other");
+  for (let nth = 1; nth <= 5; nth++) await create(world, "records<1", { overMs: hour + nth * minute });
+  const quiet = await create({ ...world, workspaceId: other.workspaceId }, "records<1");
+  for (let runs = 1; runs <= 5; runs++) {
+    world.now += minute;
+    let looks = 0;
+    assert.is((await checkAlerts(world.admin, () => ++looks > 2)).checked, 2);
+    assert.is((await show(world, quiet)).checkedAt, world.now);
+    const { items } = taken<{ items: Alert[] }>(await world.manage("GET", `/workspaces/${world.workspaceId}/alerts`));
+    assert.is(items.filter(({ checkedAt }) => checkedAt !== null).length, runs);
+  }
+});
+
+test("each check does something, however little time it has", async () => {
+  const world = await openWorld();
+  await create(world, "records>0");
+  const budget = { amount: "1", per: "day", at: "50" };
+  taken(await world.manage("POST", `/workspaces/${world.workspaceId}/budgets`, budget), 201);
+  await submit(world, 1, 0, { cost: 1 });
+  world.now += 1;
+  assert.equal(await runChecks({ store: world.admin, isOver: () => false, timeLimit: 0 }), []);
+  const found = taken<{ items: Event[] }>(await world.manage("GET", "/events?types=alert.fired,budget.reached"));
+  assert.equal(found.items.map(({ type }) => type), ["alert.fired", "budget.reached"]);
+});
+
 test("a service checks with the others of its list, and logs that alerts fire", async () => {
   const world = await openWorld();
   await create(world, "records>0", { keepFiringMs: 0, overMs: 5 * minute });
