@@ -119,5 +119,5 @@ const maxNext = 1_000; // characters, which the cookie of an attempt to sign in 
 export const safeNext = (next: string | null): string =>
   next !== null && next.length <= maxNext && isInside.test(next) && !goesUp(next.split("?")[0]!) ? next : "";
 
-/** Whether a path leads upward. A browser reads `%2e%2e` as `..` too. */
-const goesUp = (path: string): boolean => path.replace(/%2e/gi, ".").split("/").includes("..");
+/** Whether a path leads upward. A browser reads `%2e%2e` as `..` too, and some proxies `%2f` as `/`. */
+const goesUp = (path: string): boolean => path.replace(/%2e/gi, ".").split(/\/|%2f|%5c/i).includes("..");

@@ -180,6 +180,8 @@ test("a page that asks to sign in leads back to where one wanted to go, and nowh
     "../v1/usage",
     "a/../../b",
     "%2e%2e/x",
+    "%2e%2e%2fx",
+    "a/..%5C..%2Fx",
     "a/.%2E/x",
     "\\\\evil",
   ];
