@@ -121,6 +121,20 @@ test("a request shows what differs and the numbers of both versions beside the b
   assert.is(titleOf((await bob.open(`${world.workspaceId}/changes/change_0`)).text), "Not found · Acme");
 });
 
+test("a list of requests with long reasons stays light, and the page of each has all of its reason", async () => {
+  const { world, path, as } = await openScene(), ann = await as("ann"), long = "&<".repeat(995);
+  for (let nth = 0; nth < 50; nth++) {
+    world.now++;
+    assert.is((await ann.send(`${path}/promote`, { version: "2", note: `${nth} ${long}` })).status, 303);
+  }
+  const list = await (await as("bob")).see("/changes");
+  assert.ok(weightOf(list) < 60_000, `${weightOf(list)} bytes`);
+  assert.match(
+    await ann.see(`/changes/${(await newest(world)).id}`),
+    long.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
+  );
+});
+
 test("a request is on the pages of its own workspace alone", async () => {
   const { world, path, as } = await openScene(), olga = await as("olga");
   await (await as("ann")).send(`${path}/promote`, { version: "2" });

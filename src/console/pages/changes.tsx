@@ -9,14 +9,16 @@ import type { Page } from "../page.ts";
 import { changesTable } from "../parts/change.tsx";
 import { Empty, Pager, Section } from "../parts/elements.tsx";
 
-const pageSize = 50;
+const pageSize = 25;
 
 export const changesPage: Page = {
   path: "/:workspaceId/changes",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
     const [waiting, all] = await Promise.all([
-      visit.call(listChangeRequests, { workspaceId, waiting: true, limit: pageSize }),
+      visit.call(listChangeRequests, {
+        ...{ workspaceId, waiting: true, limit: pageSize, cursor: queryValue(visit, "waiting") },
+      }),
       visit.call(listChangeRequests, { workspaceId, limit: pageSize, cursor: queryValue(visit, "cursor") }),
     ]);
     return {
@@ -29,6 +31,7 @@ export const changesPage: Page = {
             {waiting.items.length > 0
               ? changesTable(visit, "Waiting for you", waiting.items)
               : <p class="none">Nothing waits for your approval.</p>}
+            <Pager next={waiting.nextCursor} href={(cursor) => `?waiting=${cursor}`} />
           </Section>
           <Section title="All">
             {all.items.length > 0

@@ -7,7 +7,7 @@ import { makerOf } from "../../management/change-requests.ts";
 import type { ChangeRequest } from "../../management/change-requests.ts";
 import type { Deployment, DeploymentResult } from "../../management/deployments.ts";
 import { hasRole } from "../../management/operation.ts";
-import { ago } from "../format.tsx";
+import { ago, excerpt } from "../format.tsx";
 import { breakable, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";
@@ -45,6 +45,8 @@ export const afterChange = (
   redirect: request === undefined ? otherwise : link(visit, ["changes", request.id], { done: "requested" }),
 });
 
+const maxNote = 60; // characters, of which a list has many
+
 export const changesTable = (visit: ConsoleRequest, caption: string, requests: readonly ChangeRequest[]): Html => (
   <Table
     caption={caption}
@@ -58,7 +60,7 @@ export const changesTable = (visit: ConsoleRequest, caption: string, requests: r
       { label: "Change", cell: wordsOf },
       { label: "State", cell: stateChip },
       { label: "Who", cell: (request) => isolated(makerOf(request)) },
-      { label: "Why", isMain: true, cell: ({ note }) => isolated(note) },
+      { label: "Why", isMain: true, cell: ({ note }) => excerpt(note, maxNote) },
       { label: "Requested", cell: ({ createdAt }) => ago(createdAt, visit.now) },
     ]}
   />
