@@ -2,13 +2,12 @@
 // Runs on Node alone.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { budgets } from "./budgets.ts";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { currentRuntime, pathOf } from "./runtimes.ts";
 
 const test = suite("core");
-
-const maxKiB = 40; // gzipped, of which half is the driver
 
 /** Bundles an export for Workers; gives its size and the files in it. */
 async function bundle(name: string, file: string): Promise<{ gzipped: number; files: string[] }> {
@@ -30,7 +29,7 @@ async function bundle(name: string, file: string): Promise<{ gzipped: number; fi
 
 // Bundling is the same on every runtime.
 if (currentRuntime === "Node") {
-  test(`takes at most ${maxKiB} KiB in a Worker, and nothing of it is of a face or of a runtime`, async () => {
+  test(`takes at most ${budgets.core} bytes in a Worker, and nothing of it is of a face or of a runtime`, async () => {
     const { gzipped, files } = await bundle("createService", "src/runtime/workers.ts");
     assert.ok(files.includes("src/ledger/ledger.ts"));
     assert.equal(
@@ -41,7 +40,7 @@ if (currentRuntime === "Node") {
       ),
       [],
     );
-    assert.ok(gzipped <= maxKiB * 1024, `${gzipped} bytes`);
+    assert.ok(gzipped <= budgets.core, `${gzipped} bytes`);
   });
 
   test("with management, a Worker has all of it", async () => {

@@ -13,6 +13,7 @@ import { publint } from "publint";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../src/database/migrations.ts";
+import { budgets } from "./budgets.ts";
 import { createFolder, startProgram, until } from "./conformance/processes.ts";
 import { blocksOf, documentAt, linksOf, sectionOf } from "./documents.ts";
 import { modulesOf } from "./packages.ts";
@@ -291,10 +292,9 @@ if (currentRuntime === "Node") {
     assert.ok(names.includes("node_modules/promptledger"));
     assert.equal(names.filter((name) => /\/(tsx|esbuild|typescript)$/.test(name)), []);
     assert.equal(names.filter((name) => packages[name].hasInstallScript), []);
-    // What `npm run bench -- --scenario weight` shows, with some room.
-    assert.ok(names.length <= 36, `${names.length} packages`);
-    const kilobytes = parseInt(await run(app, "du", "-sk", "."));
-    assert.ok(kilobytes <= 52_000, `${kilobytes} kB`);
+    assert.ok(names.length <= budgets.installed.packages, `${names.length} packages`);
+    const megabytes = parseInt(await run(app, "du", "-sk", ".")) * 1024 / 1e6;
+    assert.ok(megabytes <= budgets.installed.megabytes, `${megabytes} MB`);
   });
 
   test("says where it comes from, and what it is about", async () => {

@@ -11,6 +11,7 @@ import { version } from "../src/common/version.ts";
 import { readConfig } from "../src/common/config.ts";
 import { checkSettings } from "../src/http/settings.ts";
 import { readOptions } from "./bench/options.ts";
+import { budgets } from "./budgets.ts";
 import {
   anchorsOf,
   blocksOf,
@@ -61,6 +62,7 @@ test("README.md has at most 150 lines, and its sections come in this order", () 
     "Embedding",
     "Production in short",
     "Promises",
+    "Weight",
   ]);
 });
 
@@ -145,6 +147,7 @@ const programs: Record<string, (words: string[]) => void> = {
   cp: ([from]) => assert.ok(files.includes(from!.replace(/^.*\/promptledger\/(?=src\/)/, "")), from),
   mkdir: () => {},
   openssl: () => {},
+  umask: () => {},
   sqlite3: () => {},
   export: (settings) => void readConfig(Object.fromEntries(settings.map((setting) => setting.split("=")))),
 };
@@ -198,9 +201,25 @@ test("src/deploy/README.md lists every setting, and the README some of them", ()
   readConfig(new Proxy(local, { get: (target, name: string) => (read.add(name), target[name]) }));
   const settings = sectionOf(documentAt("src/deploy/README.md"), "Settings");
   for (const name of read) assert.ok(settings.includes(`\`${name}\``), name);
-  for (const section of [settings, sectionOf(readme, "Settings")]) {
-    assert.equal(firstCells(section).flatMap(spansOf).filter((name) => !read.has(name)), []);
-  }
+  assert.equal(firstCells(settings).flatMap(spansOf).filter((name) => !read.has(name)), []);
+  const named = spansOf(sectionOf(readme, "Settings")).filter((span) => /^[A-Z_]+$/.test(span));
+  assert.equal(named.filter((name) => !read.has(name)), []);
+});
+
+test("the table of weights states the budgets that tests hold", () => {
+  const stated = sectionOf(readme, "Weight").split("\n").filter((line) => line.startsWith("| "))
+    .slice(1).map((line) => line.split(" | ")[2]);
+  const { bytes: { read, record }, client, console, installed, requests } = budgets;
+  const numbers = ({ alone, shared, spread }: typeof read) => `${alone}, ${shared}, ${spread}`;
+  assert.equal(stated, [
+    "–",
+    `${installed.packages} packages, ${installed.megabytes} MB`,
+    `${client.minified / 1000} kB, ${client.compressed / 1000} kB`,
+    `${requests.prompts}, ${requests.records}`,
+    "–",
+    `${numbers(read)}; ${numbers(record)}`,
+    `${console.page / 1000} kB`,
+  ]);
 });
 
 test("the options of createService are all listed", () => {

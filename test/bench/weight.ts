@@ -1,9 +1,11 @@
 // `weight`: what the service and the clients cost to install and to run: packages, MB, seconds, processes, memory, bytes on disk,
-// and requests of the client. What does not depend on the machine has a budget, which package.test.ts holds.
+// and requests of the client. What does not depend on the machine has a budget (test/budgets.ts).
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { createClient } from "../../src/client/index.ts";
 import { createFolder, memoryOf, startProgram } from "../conformance/processes.ts";
 import { pathOf } from "../runtimes.ts";
@@ -14,6 +16,8 @@ import { createTenants, say, withFreshService } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 import { round } from "./tables.ts";
 import type { Row, Table } from "./tables.ts";
+
+const million = 1_000_000;
 
 const run = async (cwd: string, command: string, ...args: string[]): Promise<string> =>
   (await promisify(execFile)(command, args, { cwd, maxBuffer: 64 * 1024 * 1024 })).stdout.trim();
@@ -31,20 +35,24 @@ export async function weight(options: Options): Promise<Table[]> {
     add("the checkout, installed", await installed(`${folder.path}/clone`));
     add("the package, installed", await installPackage(`${folder.path}/clone`, `${folder.path}/app`));
     add("promptledger-client, installed", await installClient(`${folder.path}/clone`, `${folder.path}/page`));
+    add("promptledger-client in a page", await weighBundle());
     add("the client for Python", await weighPython());
     await withFreshService("Node", "file", async (stage) => {
       add("a service that idles", await weighService(stage));
       let sent = 0;
       for (const method of ["GET", "POST"] as const) {
         const what = method === "GET" ? "a read" : "a record of 350 bytes, with its call";
-        for (const workspaces of [1, 50]) {
-          const { bytes, requests } = await weighRequests(stage, method, workspaces, options);
-          add(`${what}, of ${workspaces === 1 ? "one workspace" : `${workspaces} workspaces`}`, { bytes });
+        for (
+          const [connections, workspaces] of [[1, 1], [options.connections, 1], [options.connections, 50]] as const
+        ) {
+          const { bytes, requests } = await weighRequests(stage, method, workspaces, { ...options, connections });
+          add(`${what}, on ${connections} connections, of ${workspaces} workspaces`, { bytes });
           sent += requests;
         }
       }
+      sent += await sendUpTo(stage, million - sent, options);
       add(`a service after ${sent} requests`, await weighService(stage));
-      add("1,000 prompts of the client, one after the other", await countRequests(stage));
+      add("1,000 prompts of the client, one after the other, and their records", await countRequests(stage));
     }, { LOG_LEVEL: "warn" });
     return [{ title: "weight", rows }];
   } finally {
@@ -120,6 +128,17 @@ async function installClient(clone: string, folder: string): Promise<Record<stri
   };
 }
 
+/** What every page gets that loads the client. What it loads when it is first used is apart. */
+async function weighBundle(): Promise<Record<string, number>> {
+  const { outputFiles } = await build({
+    ...{ entryPoints: [pathOf("src/client/index.ts")], outdir: "out", bundle: true, minify: true, write: false },
+    ...{ splitting: true, format: "esm", target: "es2023", platform: "browser" },
+  });
+  const { contents } = outputFiles.find(({ path }) => path.endsWith("/index.js"))!;
+  const kilobytes = (bytes: Uint8Array) => round(bytes.length / 1e3, 1);
+  return { "kB minified": kilobytes(contents), "kB compressed": kilobytes(gzipSync(contents, { level: 9 })) };
+}
+
 async function weighPython(): Promise<Record<string, number>> {
   return { packages: 1, kB: round(await kilobytesOf(pathOf("src/client/python/src")), 0) };
 }
@@ -153,19 +172,30 @@ async function weighRequests(
   return { bytes: round((await pages() - before) / requests, 1), requests };
 }
 
-/** What an application that asks for 1,000 prompts sends. */
+/** Sends reads until they are as many, or more. */
+async function sendUpTo({ url, admin }: Stage, count: number, options: Options): Promise<number> {
+  const calls = (await createTenants(admin, 1)).map(callOf("GET"));
+  let sent = 0;
+  while (sent < count) sent += (await load(url, calls, { ...options, seconds: 10 })).requests;
+  return sent;
+}
+
+/** What an application that asks for 1,000 prompts, and submits as many records, sends. */
 async function countRequests({ url, admin }: Stage): Promise<Record<string, number>> {
   const [tenant] = await createTenants(admin, 1);
-  let requests = 0;
+  const requests = { prompts: 0, records: 0 };
   const client = createClient({
     url,
     apiKey: tenant!.key,
     fetch: (request: Request) => {
-      requests++;
+      requests[request.method === "GET" ? "prompts" : "records"]++;
       return fetch(request);
     },
   });
-  for (let nth = 0; nth < 1_000; nth++) await client.prompt(tenant!.deployId);
+  for (let nth = 0; nth < 1_000; nth++) {
+    const prompt = await client.prompt(tenant!.deployId);
+    prompt.call({ sessionId: `order-${nth}` }).done({ status: 1, input: "Hello", output: "Hi" });
+  }
   await client.close();
-  return { requests };
+  return { "requests for prompts": requests.prompts, "for records": requests.records };
 }

@@ -10,6 +10,7 @@ import { createReview } from "../../src/management/reviews.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { listApiKeys } from "../../src/management/api-keys.ts";
+import { budgets } from "../budgets.ts";
 import { createTenant, goodBody, noon, promptFile, toPrompt } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { createVisit, linksIn, origin, tableIn, titleOf, valuesIn, visit, weightOf } from "./visitor.ts";
@@ -131,13 +132,13 @@ test("every page forbids scripts, styles, frames and forms of others, and is not
   }
 });
 
-const maxBytes = 60_000; // of a page with its style and script
+const { page: maxBytes, script: maxScript } = budgets.console;
 
 test("a page weighs less than 60 kB with its style and script, and the script less than 8 kB", () => {
   for (const [path, page] of all) {
     assert.ok(weightOf(page) < maxBytes, `${path}: ${weightOf(page)} bytes`);
   }
-  assert.ok(assets["console.js"].text.length < 8_000);
+  assert.ok(assets["console.js"].text.length < maxScript);
 });
 
 test("styles declare the custom properties that they use, those of the editor with the styles of all pages", () => {
