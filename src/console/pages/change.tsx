@@ -108,7 +108,7 @@ async function differenceOf(visit: ConsoleRequest, request: ChangeRequest): Prom
   return <Section title="What differed">{difference}</Section>;
 }
 
-/** What who looks may do with an open request. */
+/** What the visitor may do with an open request. */
 function formsOf(visit: ConsoleRequest, request: ChangeRequest): Html {
   if (isSamePerson(visit.caller, request)) {
     return (

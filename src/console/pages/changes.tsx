@@ -1,4 +1,4 @@
-// Change requests: what waits for who looks, and all of a workspace.
+// Change requests: those that the visitor may decide, and all of a workspace.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
