@@ -2,7 +2,7 @@
 // address of a private network. A name is resolved once, its addresses are checked, and the connection goes to one of those, so
 // that a name which changes in between leads nowhere else.
 import { Buffer } from "node:buffer";
-import { lookup } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
@@ -19,7 +19,7 @@ export type OutboundOptions = {
   allowed: readonly string[];
   /** ms that all of it may take. */
   timeout: number;
-  /** Replaces the resolver of the machine. */
+  /** Replaces what resolves names. */
   resolve?: (name: string) => Promise<string[]>;
   /** Certificates of authorities to trust besides those of the machine, in PEM. */
   ca?: string | undefined;
@@ -85,8 +85,24 @@ export function isInside(address: string): boolean {
   return family === 0 || address.includes("%") || inside.check(address, family === 4 ? "ipv4" : "ipv6");
 }
 
-const resolveAll = async (name: string): Promise<string[]> =>
+/** Resolves a name as the machine does, which may know it from a file. */
+const lookUp = async (name: string): Promise<string[]> =>
   (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+
+const queryOptions = { timeout: 2_000, tries: 2 }; // ms. The second try waits twice as long
+
+/**
+ * Asks the name servers of the machine. Node has the machine resolve only two names at once: those whose servers never answer
+ * would keep others waiting, of webhooks and of the database.
+ */
+async function query(name: string): Promise<string[]> {
+  const resolver = new Resolver(queryOptions);
+  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = found.flatMap((each) => each.status === "fulfilled" ? each.value : []);
+  if (addresses.length > 0) return addresses;
+  const code = found.flatMap((each) => each.status === "rejected" ? String(each.reason.code) : [])[0];
+  throw new Error(`${name} cannot be resolved: ${code}`);
+}
 
 /**
  * Sends a request by POST. Rejects with what kept it from a response, in words for people. A redirect is a response like any
@@ -94,18 +110,19 @@ const resolveAll = async (name: string): Promise<string[]> =>
  */
 export async function send(
   { url: text, headers, body }: OutboundRequest,
-  { allowed, timeout, resolve = resolveAll, ca }: OutboundOptions,
+  { allowed, timeout, resolve, ca }: OutboundOptions,
 ): Promise<OutboundResponse> {
   const fault = addressFault(text, allowed);
   if (fault !== undefined) throw new Error(`The URL ${fault}`);
-  const url = new URL(text), host = hostOf(url);
+  const url = new URL(text), host = hostOf(url), isAllowed = isNamed(url, allowed);
+  const resolveAll = resolve ?? (isAllowed ? lookUp : query);
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(new Error(`No response in ${timeout / 1000} s`)), timeout);
   try {
-    const addresses = isIP(host) > 0 ? [host] : await Promise.race([resolve(host), aborted(signal)]);
+    const addresses = isIP(host) > 0 ? [host] : await Promise.race([resolveAll(host), aborted(signal)]);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
-    const hidden = isNamed(url, allowed) ? undefined : addresses.find(isInside);
+    const hidden = isAllowed ? undefined : addresses.find(isInside);
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
     // A machine may have no way to some of them, most often to those of IPv6.
     const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);
