@@ -76,10 +76,12 @@ export default {
   fetch(request: Request, env: object, context?: Context): Promise<Response> {
     const { config, settings, shared } = serviceOf(env);
     const source = requireRemote(config.database);
-    const response = answer(request, source, settings, shared);
+    const { response, sent } = answer(request, source, settings, shared);
     if (context !== undefined && mayChange(request)) {
       const delivering = response.then(async ({ status }) => {
         if (status >= leastRefusal) return;
+        // The response of long work begins before its change is made.
+        await sent;
         const store = { database: openRemote(source, "serve"), clock: Date.now };
         await deliver(store, config.webhookAllow, after(soonTime));
       });

@@ -18,9 +18,12 @@ export function mayChange({ method, url }: Request): boolean {
   return managed.some((path) => pathname === path || pathname.startsWith(`${path}/`));
 }
 
-/** Answers one request of a Worker of its own. */
-export const answer = (request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) =>
-  openOne(source, settings, shared).service.fetch(request);
+/** Answers one request of a Worker of its own. `sent` resolves once all of the response has been sent. */
+export function answer(request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) {
+  const { service } = openOne(source, settings, shared);
+  const response = service.fetch(request);
+  return { response, sent: response.then(() => service.drain()) };
+}
 
 /** A Worker stops a request whose client resets the connection, without running `finally`. So each has a count of its own. */
 export function openOne(
