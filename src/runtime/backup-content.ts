@@ -1,7 +1,9 @@
 // What is in a backup: the database, compressed with gzip, and encrypted if there is a key.
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Readable } from "node:stream";
+import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { Refusal } from "../common/errors.ts";
@@ -9,6 +11,7 @@ import { describeError } from "../common/log.ts";
 import { formatBytes, onFile } from "./atomic-file.ts";
 import { decrypt, encrypt, isEncrypted as beginsEncrypted } from "./backup-encryption.ts";
 import type { BackupKey, Content } from "./backup-encryption.ts";
+import { guardReserve } from "./disk-reserve.ts";
 import type { Terminal } from "./terminal.ts";
 
 const gzipLevel = 4; // higher ones take twice as long for a few percent
@@ -25,12 +28,23 @@ export async function pack(
   key: BackupKey | undefined,
   write: (content: Content) => Promise<void>,
 ): Promise<void> {
-  const gzip = createGzip({ level: gzipLevel });
-  await pipeline(
+  await flow(
     createReadStream(file),
-    gzip,
-    (bytes: Content) => write(key === undefined ? bytes : encrypt(bytes, key)),
+    createGzip({ level: gzipLevel }),
+    (bytes) => write(key === undefined ? bytes : encrypt(bytes, key)),
   );
+}
+
+/** Passes what a transformation makes of a content to `end`. Rejects with what that throws first. */
+async function flow(content: Readable, through: Transform, end: (content: Content) => Promise<void>): Promise<void> {
+  let ending: Promise<void> | undefined;
+  try {
+    await pipeline(content, through, (bytes: Content) => ending = end(bytes));
+  } catch (error) {
+    // Node 20 rejects with the AbortError of the streams before, and before the end has cleared up.
+    await ending;
+    throw error;
+  }
 }
 
 /** The content of a backup. `isEncrypted` says whether it takes a key. */
@@ -45,12 +59,14 @@ export async function unpack(
 ): Promise<void> {
   const target = await onFile(file, "written", () => open(file, "a", 0o600));
   let written = 0;
+  const guard = guardReserve(dirname(file));
   try {
-    await pipeline(
+    await flow(
       Readable.from(isEncrypted ? decrypt(content, key) : content),
       createGunzip(),
-      async (bytes: Content) => {
+      async (bytes) => {
         for await (const chunk of bytes) {
+          await guard(chunk.length);
           await onFile(file, "written", () => target.appendFile(chunk));
           report(`Unpacked ${formatBytes(written += chunk.length)}`);
         }

@@ -4,6 +4,7 @@ import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { conflict, invalid } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
+import { guardReserve } from "./disk-reserve.ts";
 import { timeOf } from "./backup-names.ts";
 import { listBackups } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
@@ -46,9 +47,11 @@ export function openFolderPlace(folder: string, setting: string): Place {
       return listBackups((await Promise.all(files)).flat());
     },
     async tidy() {
-      const parts = (await readNames())
-        .filter((name) => name.endsWith(suffix) && timeOf(name.slice(0, -suffix.length)) !== undefined);
-      for (const part of parts) await onFile(pathOf(part), "written", () => rm(pathOf(part), { force: true }));
+      for (const part of await readNames()) {
+        if (!part.endsWith(suffix) || timeOf(part.slice(0, -suffix.length)) === undefined) continue;
+        const found = await lstat(pathOf(part)).catch(ignoreMissing);
+        if (found?.isFile() === true) await onFile(pathOf(part), "written", () => rm(pathOf(part), { force: true }));
+      }
     },
     async put(name, content) {
       const path = pathOf(name);
@@ -56,8 +59,10 @@ export function openFolderPlace(folder: string, setting: string): Place {
       const { part, handle } = await createPart(path);
       try {
         let bytes = 0;
+        const guard = guardReserve(folder);
         try {
           for await (const chunk of content) {
+            await guard(chunk.length);
             await onFile(path, "written", () => handle.appendFile(chunk));
             bytes += chunk.length;
           }

@@ -1,5 +1,5 @@
 // Backups of BACKUP_TO: makes one, lists and checks them, and removes those that no rule keeps.
-import { realpath, stat, statfs } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { findKept } from "../common/backup-keep.ts";
 import type { KeptBy } from "../common/backup-keep.ts";
@@ -24,6 +24,7 @@ import { thin } from "./backup-thinning.ts";
 import type { Thinned } from "./backup-thinning.ts";
 import { checkCopy } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
+import { freeBytesOf, reserve } from "./disk-reserve.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import { openPlace } from "./open-place.ts";
 import type { Terminal } from "./terminal.ts";
@@ -64,11 +65,9 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
   });
 }
 
-const reserve = 32 * 1024 * 1024; // bytes that a copy leaves to the service, which could store nothing on a full disk
-
 /** Throws if a folder has no room for a copy. */
 async function requireRoom(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder), free = bavail * bsize;
+  const free = await freeBytesOf(folder);
   if (free >= bytes + reserve) return;
   throw conflict(
     `a copy takes ${formatBytes(bytes)} beside it for a while and leaves ${formatBytes(reserve)} free, ` +

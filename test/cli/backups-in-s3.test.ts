@@ -106,6 +106,13 @@ test("a key that may not remove leaves a backup, and a failure that says so", as
   assert.is((await list()).length, 1);
 });
 
+test("a bucket that is full is what the command says", async () => {
+  const full: Fault = ({ method }, response) => method === "PUT" && refuse(response, 507, "XMinioStorageFull", "Full");
+  const { code, said } = await bucket.during(full, () => cli(["backup", "now"]));
+  assert.is(code, 1);
+  assert.match(said, /^promptledger: s3:\S+ cannot be written: 507 XMinioStorageFull\. Full$/m);
+});
+
 const moments: [name: string, isNow: (method: string, url: string) => boolean][] = [
   ["begins to upload", (method, url) => method === "POST" && url.endsWith("?uploads=")],
   ["uploads a part", (method) => method === "PUT"],

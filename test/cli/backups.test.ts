@@ -72,10 +72,12 @@ test("a backup under load has everything that was answered before it, balances, 
 test("a folder of such a name, or a link that leads nowhere, is no backup", async () => {
   const own = `${folder}/odd`, name = (nth: number) => `promptledger-20270131T18000${nth}Z.db.gz`;
   await mkdir(`${own}/${name(1)}`, { recursive: true });
+  await mkdir(`${own}/${name(4)}.part`);
   await symlink(`${own}/nowhere`, `${own}/${name(2)}`);
   await writeFile(`${own}/${name(3)}`, "x");
   const { json } = await runIn(["backup", "list", "--json"], { ...settings, BACKUP_TO: own });
   assert.equal((json as Made[]).map((each) => each.name), [name(3)]);
+  assert.is((await runIn(["backup", "now"], { ...settings, BACKUP_TO: own })).code, 0);
 });
 
 test("a disk without room for the copy is left to the service", async () => {
@@ -87,6 +89,13 @@ test("a disk without room for the copy is left to the service", async () => {
     assert.is(code, 1);
     assert.match(said, /cannot be backed up: a copy takes \S+ kB beside it .* \S+disk has \S+ MB$/m);
     assert.equal((await readdir(`${folder}/disk`)).filter((name) => name.includes(".part")), []);
+    // It is neither the backup that is at fault, nor may a check fill the disk of the service.
+    const env = { DATABASE_URL: `file:${folder}/disk/ledger.db` };
+    const left = / has \S+ MB free, of which 33\.6 MB are left to the service$/m;
+    for (const args of [["backup", "check"], ["restore", "latest"]]) assert.match((await cli(args, env)).said, left);
+    await mkdir(`${folder}/disk/place`);
+    assert.match((await cli(["backup", "now"], { BACKUP_TO: `${folder}/disk/place` })).said, left);
+    assert.equal(await readdir(`${folder}/disk/place`), []);
   } finally {
     disk.unmount();
   }
