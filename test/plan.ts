@@ -1,5 +1,5 @@
-// What is tested where. The first lines of a test file say it: by default, `npm test` runs the file on Node alone, and CI on all
-// runtimes.
+// What is tested where. The first lines of a test file say it: by default, `npm test` runs the file on Node alone, and CI on Node
+// and on Bun.
 import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { installNode, nodeVersions } from "./node-versions.ts";
@@ -28,6 +28,9 @@ export const testFolder = process.env.TEST_FOLDER ?? pathOf("test");
 
 const everywhere: Runtime[] = ["Node", "Bun", "Deno"];
 
+/** One runtime for each engine: what is standard JavaScript runs on Deno, which has that of Node, as it does there. */
+const engines: Runtime[] = ["Node", "Bun"];
+
 /** All test files. */
 export function listFiles(): TestFile[] {
   const names = readdirSync(testFolder, { recursive: true, encoding: "utf8" });
@@ -35,11 +38,12 @@ export function listFiles(): TestFile[] {
     const source = readFileSync(`${testFolder}/${file}`, "utf8");
     const says = (words: string) => source.slice(0, source.indexOf("import ")).includes(`// ${words}.\n`);
     const runsEverywhere = says("Runs on every runtime");
+    const isOfRuntimes = runsEverywhere || says("Runs on every runtime in CI");
     return {
       file,
       runs: says("Runs in CI alone") ? [] : runsEverywhere ? everywhere : ["Node"],
-      runsInFull: says("Runs on Node alone") ? ["Node"] : everywhere,
-      isOfRuntimes: runsEverywhere || says("Runs on every runtime in CI"),
+      runsInFull: isOfRuntimes ? everywhere : says("Runs on Node alone") ? ["Node"] : engines,
+      isOfRuntimes,
       // Where there are two places, each test runs in one of them.
       hasFullForm: /\bisFull\b|\btest\.full\(|\bopenPlaces\b/.test(source),
       isAlone: says("Runs without others beside it"),

@@ -1,4 +1,5 @@
 // The requests that the command line sends to a remote service, and how it handles unexpected responses.
+// Runs on every runtime in CI.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";

@@ -1,5 +1,6 @@
 // An application with the AI SDK against a model server that speaks OpenAI's protocol: each call of a model is recorded once, through
 // the client, in the real service. By telemetry with 7, by the middleware with 5, 6 and 7. With 7 in CI, or once it is installed.
+// Runs on every runtime in CI.
 import * as ai5 from "ai-5";
 import * as ai6 from "ai-6";
 import { createOpenAICompatible as createOpenAICompatible1 } from "openai-compatible-1";

@@ -1,5 +1,6 @@
 // The cases of cases.json, which a client in any language can be held to: `fill` by this client and by the service, the others
 // by this client against a service that answers as each step says.
+// Runs on every runtime in CI.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { suite } from "../suite.ts";

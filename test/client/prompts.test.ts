@@ -1,4 +1,5 @@
 // How prompts are cached, refreshed and replaced, against the real service. What any client must do is in cases.json.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { NotFoundError, QuotaExceededError, UnavailableError } from "../../src/client/errors.ts";

@@ -6,13 +6,18 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { atOnce } from "../at-once.ts";
 import { createFolder, findFreePort, startService } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { commandOf, pathOf } from "../runtimes.ts";
 
 const test = suite("the client for Python");
 
+// Its days and processes mostly wait.
+const testAtOnce = atOnce(test, 3);
+
 const tests = pathOf("test/client/python");
+/** Days, processes and frameworks take their time. */
 const slow = ["test_frameworks.py", "test_day.py", "test_process.py", "test_virtual_day.py"];
 
 type Settings = Record<string, string>;
@@ -47,11 +52,10 @@ if (python !== undefined) {
   const framed = isFull
     ? await findPython("Python's frameworks", "import gunicorn, celery, uvicorn", false)
     : undefined;
-  for (const file of files) {
-    // Days, processes and frameworks take their time.
-    const add = slow.includes(file) ? test.full : test;
+  const quick = files.filter((file) => !slow.includes(file));
+  for (const file of isFull ? [...slow, ...quick] : quick) {
     const user = file === "test_frameworks.py" && framed || python;
-    add(`passes ${file}`, async () => {
+    testAtOnce(`passes ${file}`, async () => {
       const settings = { SEED: String(seed), PROMPTLEDGER_COMMAND: JSON.stringify(commandOf.Node("src/cli.ts")) };
       const said = await run(user, ["-m", "unittest", file.replace(/\.py$/, "")], settings);
       assert.match(said, /^Ran [1-9]\d* tests? in /m);

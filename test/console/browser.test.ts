@@ -122,12 +122,12 @@ async function rate({ origin, workspaceId, deployId, service }: Awaited<ReturnTy
 }
 
 /** Pages that have between them what the others have too: forms, tables, charts, long texts and drawings. */
-const telling = ["overview", "edit", "compare", "stats", "record", "review-record"];
+const telling = ["edit", "compare", "stats", "review-record"];
 
-/** What axe finds in both colour schemes. */
-async function findInBothSchemes(page: Page): Promise<string[]> {
+/** What axe finds in both colour schemes, or in part in one of them. */
+async function findInSchemes(page: Page): Promise<string[]> {
   const found: string[] = [];
-  for (const colorScheme of ["light", "dark"] as const) {
+  for (const colorScheme of isFull ? ["light", "dark"] as const : ["light"] as const) {
     // With motion, colours would still be between the two schemes when they are looked at.
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     // Only the contrast depends on the colours.
@@ -243,7 +243,7 @@ if (currentRuntime === "Node") {
     await page.goto(`${page.url()}/keys`);
     await page.getByLabel("Name").fill("Shop");
     await follow(page, page.getByRole("button", { name: "Create key" }));
-    assert.equal(await findInBothSchemes(page), []);
+    assert.equal(await findInSchemes(page), []);
     const program = page.locator(".use details[open]");
     await program.getByRole("button", { name: "Copy" }).click();
     await program.getByText("Copied").waitFor();
@@ -327,7 +327,7 @@ if (currentRuntime === "Node") {
     }
     await page.keyboard.press("Control+k");
     await hits.first().waitFor();
-    assert.equal(await findInBothSchemes(page), []);
+    assert.equal(await findInSchemes(page), []);
     await context.close();
   });
 
@@ -352,7 +352,15 @@ if (currentRuntime === "Node") {
     const marks = () => behind.locator("mark").allInnerTexts();
     await area.fill("Answer {{ name }} of {{shop}}, not {{}} or {{a b}}.\n\n");
     assert.equal(await marks(), ["{{ name }}", "{{shop}}"]);
-    for (const text of [...Object.values(attacks), "{{a}}".repeat(9_000), "word ".repeat(400), "\n\n{{x}}\n", ""]) {
+    for (
+      const text of [
+        ...Object.values(attacks),
+        "{{a}}".repeat(isFull ? 9_000 : 900),
+        "word ".repeat(400),
+        "\n\n{{x}}\n",
+        "",
+      ]
+    ) {
       await area.fill(text);
       const written = await area.inputValue();
       assert.is(await behind.textContent(), `${written}\n`);
@@ -370,7 +378,7 @@ if (currentRuntime === "Node") {
     await page.getByLabel("Model settings").fill("{\n]");
     await page.locator("#fault-llmConfig", { hasText: "line 2, column 1" }).waitFor();
     assert.ok(await page.getByRole("button", { name: "Create prompt" }).isVisible());
-    assert.equal(await findInBothSchemes(page), []);
+    assert.equal(await findInSchemes(page), []);
     await page.getByLabel("Model settings").fill("{}");
     await page.locator("#preview mark", { hasText: "{{name}}" }).waitFor();
     assert.is(await page.locator("#fault-llmConfig").innerText(), "");
@@ -404,7 +412,7 @@ if (currentRuntime === "Node") {
       const own = await stage();
       await reviewForAnHour(browser, own, hasScripts, async (page) => {
         if (!hasScripts) return; // axe needs scripts too
-        assert.equal(await findInBothSchemes(page), []);
+        assert.equal(await findInSchemes(page), []);
         await page.setViewportSize({ width: 360, height: 900 });
         assert.ok(Number(await page.evaluate("document.documentElement.scrollWidth")) <= 360);
       });
@@ -415,7 +423,7 @@ if (currentRuntime === "Node") {
   for (const hasScripts of [true, false]) {
     test.full(`a review is worked through by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
       await workThroughReview(browser, place, hasScripts, async (page) => {
-        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        if (hasScripts) assert.equal(await findInSchemes(page), []); // axe needs scripts too
         assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
       });
     });
@@ -425,7 +433,7 @@ if (currentRuntime === "Node") {
     test.full(`a rollout is started, raised, completed and stopped by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
       const own = await stage();
       await walkThroughRollout(browser, own, hasScripts, async (page) => {
-        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        if (hasScripts) assert.equal(await findInSchemes(page), []); // axe needs scripts too
         assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
       });
       await own.end();
@@ -436,7 +444,7 @@ if (currentRuntime === "Node") {
     test.full(`webhooks, alerts and budgets are made and looked at by keys alone, with${hasScripts ? "" : "out"} scripts`, async () => {
       const own = await stage();
       await walkThroughEvents(browser, own, hasScripts, async (page) => {
-        if (hasScripts) assert.equal(await findInBothSchemes(page), []); // axe needs scripts too
+        if (hasScripts) assert.equal(await findInSchemes(page), []); // axe needs scripts too
         assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"));
       });
       await own.end();
@@ -450,7 +458,7 @@ if (currentRuntime === "Node") {
       const context = await openContext(browser, { javaScriptEnabled: hasScripts, viewport });
       const page = await context.newPage();
       // axe needs scripts too.
-      const find = () => hasScripts ? findInBothSchemes(page) : [];
+      const find = () => hasScripts ? findInSchemes(page) : [];
       await enter(page, held);
       await page.waitForLoadState();
       const before = held.sent().length;

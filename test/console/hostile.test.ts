@@ -110,9 +110,9 @@ for (const [kind, attack] of Object.entries(attacks)) {
   });
 }
 
-test("of 100,000 messages a page shows 100, says how many more there are, and leads to all of them", async () => {
+test("of 20,000 messages a page shows 100, says how many more there are, and leads to all of them", async () => {
   const messages = JSON.stringify(
-    Array.from({ length: 100_000 }, (_, nth) => ({ role: "user", content: `${nth % 10}` })),
+    Array.from({ length: 20_000 }, (_, nth) => ({ role: "user", content: `${nth % 10}` })),
   );
   const path = await store({
     sessionId: "many",
@@ -122,8 +122,7 @@ test("of 100,000 messages a page shows 100, says how many more there are, and le
   const page = await visitor.see(path);
   assert.ok(page.length < 60_000, `${page.length}`);
   assert.is(page.match(/<article class="message user">/g)?.length, 200);
-  const more =
-    /<data value="99900">99,900<\/data> more messages are not shown\. <a href="([^"]+)">Show all [\d.]+ million/g;
+  const more = /<data value="19900">19,900<\/data> more messages are not shown\. <a href="([^"]+)">Show all/g;
   const [, href] = [...page.matchAll(more)][0]!;
   const whole = await visitor.open(new URL(href!, `http://ledger.test/console/${workspaceId}${path}`).href.slice(27));
   assert.is(whole.text, messages);

@@ -1,4 +1,5 @@
 // Pages that take long: the response begins, shows the progress of the work, and ends with the page.
+// Runs on every runtime in CI.
 import { connect } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

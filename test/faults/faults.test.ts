@@ -26,14 +26,14 @@ const sqld = await findSqld();
 
 const few: [name: string, rounds: number, needsServer?: boolean][] = [
   ["kill -9 of the service", 1],
-  ["out of file descriptors", 1],
-  ["kill -9 in the middle of batches", 1],
   ["kill -9 under a client's queue", 1],
   ["reply lost after the commit", isFull ? 5 : 2, true],
-  ["reply to another request", isFull ? 5 : 2, true],
   ["EIO reading the WAL", 1],
 ];
 const more: typeof few = [
+  ["out of file descriptors", 1],
+  ["kill -9 in the middle of batches", 1],
+  ["reply to another request", 5, true],
   ["SIGTERM under load", 1],
   ["odd answers to a client's queue", 1],
   ["kill -9 under ten senders of feedback", 2],

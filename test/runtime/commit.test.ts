@@ -1,4 +1,5 @@
 // The commit of a checkout, as git's files tell it.
+// Runs on every runtime in CI.
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

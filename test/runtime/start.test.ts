@@ -106,7 +106,7 @@ testOnNode(
   },
 );
 
-test("METRICS_PORT serves probes and metrics on METRICS_HOST", async () => {
+testOnNode("METRICS_PORT serves probes and metrics on METRICS_HOST", async () => {
   const service = await startService(currentRuntime, managed({ METRICS_PORT: "0", METRICS_HOST: "localhost" }));
   assert.match(service.output(), /metrics=http:\/\/localhost:\d+\/metrics/);
   assert.is(await service.stop(), 0);
@@ -137,7 +137,7 @@ test("METRICS_PORT serves probes and metrics on loopback without a token, and th
   }
 });
 
-test("/healthz, the metrics and the log say which build runs, and on what", async () => {
+testOnNode("/healthz, the metrics and the log say which build runs, and on what", async () => {
   const service = await startService(currentRuntime, managed({ LOG_FORMAT: "json" }));
   const { version, commit } = JSON.parse((await send(service.url, "/healthz")).text);
   const [, labels] = /^promptledger_build_info{(.*)} 1$/m.exec((await readMetrics(service.url)).text)!;
@@ -249,7 +249,7 @@ test("while it waits for a request, it is not ready but answers others, and then
 const runService = (settings: Record<string, string>) =>
   runFile(currentRuntime, "src/cli.ts", ["serve"], { PORT: "0", ...settings });
 
-const failures: [name: string, settings: Record<string, string>, error: string][] = [
+const failures: [name: string, settings: Record<string, string>, error: string, isOfRuntimes?: boolean][] = [
   [
     "a setting cannot be used",
     { PORT: "x", LOG_LEVEL: "y" },
@@ -269,6 +269,7 @@ const failures: [name: string, settings: Record<string, string>, error: string][
     "nothing answers at the database's address",
     { DATABASE_URL: "http://127.0.0.1:1" },
     "http://127.0.0.1:1 (DATABASE_URL) cannot be used",
+    true,
   ],
 ];
 
@@ -301,8 +302,9 @@ test("exits 1 if the server refuses the token, and says so", async () => {
   assert.not.ok(said.includes("a-wrong-token") || said.includes("    at "), said);
 });
 
-for (const [name, settings, error] of failures) {
-  test(`exits 1 if ${name}, and says so`, async () => {
+for (const [name, settings, error, isOfRuntimes] of failures) {
+  const add = isOfRuntimes ? test : testOnNode;
+  add(`exits 1 if ${name}, and says so`, async () => {
     const { code, said } = await runService(settings);
     assert.is(code, 1);
     assert.ok(said.includes(error), said);
