@@ -1,6 +1,7 @@
 // Sends events to webhooks. Several processes may do so on one database. The audit log is the outbox: the events that a webhook has
 // not seen become its deliveries in one transaction, which only one process makes. One process at a time sends to a webhook, in the
 // order of the events, so that only what has to be sent again comes later.
+import { Refusal } from "../common/errors.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { createShares } from "../common/shares.ts";
 import type { Database } from "../database/database.ts";
@@ -150,7 +151,7 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
     ]);
     until = now + leaseTime;
     onAttempt(outcome ?? "retried");
-    if (reason !== undefined) await perform(disableByService, serviceOf(store), { value: { id, reason } });
+    if (reason !== undefined) await disableFor(store, id, reason);
     if (held!.length === 0) return;
     goesOn = pausedUntil === 0 && reason === undefined;
   }
@@ -159,12 +160,16 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
   await database.write([{ sql, args: [clock(), id, until] }]);
 }
 
-const serviceOf = (store: Store): Session => ({
-  ...store,
-  caller: { source: "embedded", actor: "webhooks", role: "owner" },
-});
+/** Switches a webhook off whose receiver is gone, or fails for days, unless it has been deleted meanwhile. */
+async function disableFor(store: Store, id: WebhookId, reason: "gone" | "failing"): Promise<void> {
+  const caller = { source: "embedded", actor: "webhooks", role: "owner" } as const;
+  try {
+    await perform(disableByService, { ...store, caller } satisfies Session, { value: { id, reason } });
+  } catch (error) {
+    if (!(error instanceof Refusal && error.kind === "not_found")) throw error;
+  }
+}
 
-/** Switches a webhook off whose receiver is gone, or fails for days. */
 const disableByService = operation({
   id: "disableByService",
   summary: "Switch a webhook off for what its receiver answered",

@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { notPublic } from "../../src/common/outbound-url.ts";
-import { removeOldDeliveries } from "../../src/management/deliver.ts";
+import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
 import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
@@ -240,6 +240,24 @@ test("410 switches a webhook off at once, and what was due is stopped", async ()
   assert.equal(await run(), []);
   await rename(world, "Three");
   assert.is((await run()).length, 1);
+});
+
+test("a webhook that is deleted while its receiver answers is no failure", async () => {
+  const world = await createWorld();
+  const webhook = await create(world, { events: "workspace.updated" });
+  await rename(world, "One");
+  const errors: unknown[] = [];
+  const delivery = createDelivery({
+    store: { database: world.database, clock: () => world.now },
+    async send() {
+      taken(await world.manage("DELETE", `/webhooks/${webhook.id}`));
+      return { status: 410, text: "", retryAfter: undefined };
+    },
+    ...{ isOver: () => false, onAttempt() {}, onError: (error) => void errors.push(error) },
+  });
+  await delivery.look();
+  await delivery.rest();
+  assert.equal(errors, []);
 });
 
 test("only 2xx is success, and Retry-After is honoured for a day at most", async () => {
