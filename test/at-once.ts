@@ -1,11 +1,11 @@
 // Tests that wait most of their time: some of a suite run at once, each is reported by its own name and in its turn.
 
-import { isChosen } from "./suite.ts";
+import { isChosen, isFull } from "./suite.ts";
 
 type Test = (name: string, run: () => Promise<void>) => void;
 
-/** Gives a function that adds tests to a suite, of which so many run at a time from when the first is due. */
-export function atOnce(test: Test, most: number): Test {
+/** Gives a function that adds tests to a suite, of which so many run at a time from when the first is due. `full` adds one of CI. */
+export function atOnce(test: Test, most: number): Test & { full: Test } {
   const waiting: (() => Promise<void>)[] = [];
   let isStarted = false;
 
@@ -13,7 +13,7 @@ export function atOnce(test: Test, most: number): Test {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await next();
   }
 
-  return (name, run) => {
+  const add: Test = (name, run) => {
     if (!isChosen(name)) return;
     let settle = (_outcome: Promise<void>) => {};
     const outcome = new Promise<void>((resolve) => settle = resolve);
@@ -30,4 +30,8 @@ export function atOnce(test: Test, most: number): Test {
       return outcome;
     });
   };
+  const full: Test = (name, run) => {
+    if (isFull) add(name, run);
+  };
+  return Object.assign(add, { full });
 }

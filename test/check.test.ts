@@ -4,14 +4,16 @@ import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import * as assert from "uvu/assert";
+import { atOnce } from "./at-once.ts";
 import { createFolder, findTerminal, startCommand, startInTerminal, until } from "./conformance/processes.ts";
 import { pathOf } from "./runtimes.ts";
 import { suite } from "./suite.ts";
 
-const test = suite("check");
+const checks = suite("check");
+const test = atOnce(checks, 2);
 
 const folder = await createFolder();
-test.after(() => folder.remove());
+checks.after(() => folder.remove());
 
 const everywhere = "// Runs on every runtime.\n";
 const everywhereInCi = "// Runs on every runtime in CI.\n";
@@ -208,4 +210,4 @@ for (const [name, commands, expected, lastLine] of outcomes) {
   });
 }
 
-test.run();
+checks.run();
