@@ -182,7 +182,7 @@ const isSame = ({ operation, input, note }: ChangeRequest, wanted: Wanted, reaso
 
 const requestOpen = (open: ChangeRequest) =>
   conflict(
-    `${makerOf(open)} has requested another change of ${open.reference}, ${open.id}: ${open.fromState} → ` +
+    `${makerOf(open)} has already requested a change of ${open.reference}, ${open.id}: ${open.fromState} → ` +
       `${open.toState}. Approve or decline that one first`,
     "change_request_open",
   );

@@ -284,7 +284,7 @@ test("a deployment has one open request: its maker replaces it, repeats it, and 
   refused(
     await scene.change("bob", "promote", { version: 2 }),
     409,
-    `ann@acme.com has requested another change of greeting@production, ${first.id}: version 1 → version 2. ` +
+    `ann@acme.com has already requested a change of greeting@production, ${first.id}: version 1 → version 2. ` +
       "Approve or decline that one first",
   );
   const second = requested(await scene.change("annsPhone", "rename", { name: "main" }));
