@@ -1,13 +1,16 @@
 // People by a signed header at a started service, whose settings say where the keys are: on the runtime that runs the tests, and in
 // CI on workerd. Headers that come twice are what each runtime makes of them.
 // Runs on every runtime.
+import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
-import { createFolder, startService, startSqld } from "../conformance/processes.ts";
+import { createFolder, memoryOf, startService, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { startWorker } from "../conformance/workerd.ts";
 import { adminToken } from "../helpers.ts";
@@ -86,6 +89,52 @@ for (const header of ["Authorization", "Cf-Access-Jwt-Assertion"]) {
     const DATABASE_URL = `file:${folder.path}/${header}.db`;
     const service = await startService(currentRuntime, { ...settings, AUTH_JWT_HEADER: header, DATABASE_URL });
     await tries(service.url, header).finally(() => service.stop("SIGKILL"));
+  });
+}
+
+/** How a provider, or what stands in its place, keeps a service waiting or busy. */
+const nuisances: Record<string, (response: ServerResponse) => void> = {
+  "nothing at all": () => {},
+  "a byte now and then": (response) => {
+    const timer = setInterval(() => response.write(" "), 100);
+    response.on("close", () => clearInterval(timer));
+  },
+  "no end": (response) => {
+    const send = () => {
+      while (response.write(" ".repeat(65_536)));
+      response.once("drain", send);
+    };
+    send();
+  },
+  "much in little": (response) => {
+    response.setHeader("Content-Encoding", "gzip");
+    response.end(gzipSync(Buffer.alloc(100_000_000, 32)));
+  },
+};
+
+for (const [nuisance, answer] of Object.entries(nuisances)) {
+  test.full(`a service asks a provider whose answer is ${nuisance} for five seconds, and serves meanwhile`, async () => {
+    const hostile = createServer((_, response) => answer(response.setHeader("Content-Type", "application/json")));
+    await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve));
+    const service = await startService(currentRuntime, {
+      ...{ ...settings, AUTH_JWKS_URL: `http://127.0.0.1:${(hostile.address() as AddressInfo).port}/certs` },
+      ...{ AUTH_JWT_HEADER: "X-Jwt", DATABASE_URL: `file:${folder.path}/${nuisance}.db` },
+    });
+    try {
+      const began = performance.now();
+      const asked = fetch(`${service.url}/admin/v1/workspaces`, {
+        headers: { "X-Jwt": await signers[0]!.sign({}, { iss: settings.AUTH_ISSUER, aud: settings.AUTH_AUDIENCE }) },
+      });
+      assert.is((await fetch(`${service.url}/healthz`)).status, 200);
+      const { status } = await asked;
+      assert.equal([status, performance.now() - began < 8_000], [503, true]);
+      const memory = await memoryOf(service.pid, "VmHWM");
+      assert.ok(memory === null || memory < 300, `${memory} MB`);
+    } finally {
+      hostile.closeAllConnections();
+      hostile.close();
+      await service.stop("SIGKILL");
+    }
   });
 }
 
