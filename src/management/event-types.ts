@@ -89,7 +89,7 @@ const found: ReadonlySet<string> = new Set<keyof typeof eventTypes>([
   "backup.failed",
   "backup.recovered",
 ]);
-/** Whether a service finds such events by itself. */
+/** Whether such events are what a service finds, and nobody does. */
 export const isFound = (type: string): boolean => found.has(type);
 
 /** The actions of the audit log whose events have another name. */

@@ -120,7 +120,7 @@ export const groups = [
   { tag: "Events", about: "What has changed, in order, for programs that follow it.", operations: [listEvents] },
   {
     tag: "Webhooks",
-    about: "Addresses to which the service sends events, and what became of each delivery.",
+    about: "Addresses to which the service sends events, and the outcome of each delivery.",
     operations: [...webhookOperations, ...webhookChangeOperations, ...deliveryOperations],
   },
   {

@@ -1,4 +1,4 @@
-// The deliveries of webhooks: each event that one gets, and what became of it. They stay for 30 days.
+// The deliveries of webhooks: each event that one gets, and its outcome. They stay for 30 days.
 import { invalid, notFound } from "../common/errors.ts";
 import type { WebhookId } from "../common/ids.ts";
 import { readPage } from "../database/page.ts";

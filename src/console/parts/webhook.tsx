@@ -1,4 +1,4 @@
-// What pages show of a webhook: whether it is on, which events it gets, and what became of a delivery.
+// What pages show of a webhook: whether it is on, which events it gets, and the outcome of a delivery.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -73,7 +73,7 @@ export const eventsOf = (visit: ConsoleRequest, { workspaceId, events }: Webhook
   </a>
 );
 
-/** What became of a delivery. */
+/** The outcome of a delivery. */
 export function outcomeOf({ outcome, attempts, status }: Delivery): Html {
   const answered = status !== null && ` ${status}`;
   if (outcome === "delivered") return <Chip kind="live">delivered{answered}</Chip>;
