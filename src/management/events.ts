@@ -170,7 +170,7 @@ export async function readBehind(
   return { items, next: next === newest ? head : await fromOwn(reader, next) };
 }
 
-/** For a token of one workspace its events are numbered by themselves: a position among all would tell what others do. */
+/** For a token of one workspace its events have numbers of their own: a position among all would tell what others do. */
 const numbered = (isBound: boolean) =>
   isBound
     ? `select *, :start + row_number() over (order by position) as number from (
