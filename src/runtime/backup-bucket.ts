@@ -2,7 +2,7 @@
 import type { BucketSettings } from "../common/bucket-settings.ts";
 import { conflict } from "../common/errors.ts";
 import { timeOf } from "./backup-names.ts";
-import { listBackups } from "./backup-place.ts";
+import { listBackups, markName } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 import type { Content } from "./backup-encryption.ts";
 import { download } from "./s3-download.ts";
@@ -79,6 +79,14 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     });
   }
 
+  async function readMark(): Promise<string | undefined> {
+    const reading = bucket.request("read", { method: "GET", path: pathOf(markName) });
+    const text = await reading.catch((error: Error) => {
+      if (!isRefused(error.cause) || error.cause.status !== 404) throw error;
+    });
+    return text?.trim() || undefined;
+  }
+
   return {
     name,
     list: async () => listBackups(await listFiles(mine)),
@@ -126,6 +134,12 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     },
     get: (file) => download(bucket, pathOf(file)),
     remove,
+    async mark(owner) {
+      if (await readMark() !== undefined) return;
+      const body = new TextEncoder().encode(`${owner}\n`);
+      await bucket.request("written", { method: "PUT", path: pathOf(markName), body });
+    },
+    readMark,
   };
 }
 

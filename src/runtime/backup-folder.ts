@@ -1,12 +1,12 @@
 // Backups in a folder, such as one of another machine that is mounted.
 import { createReadStream } from "node:fs";
-import { lstat, readdir, rename, rm } from "node:fs/promises";
+import { lstat, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { conflict, invalid } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
 import { guardReserve } from "./disk-reserve.ts";
 import { timeOf } from "./backup-names.ts";
-import { listBackups } from "./backup-place.ts";
+import { listBackups, markName } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 
 const suffix = ".part"; // of a backup that is not complete
@@ -34,6 +34,13 @@ export function openFolderPlace(folder: string, setting: string): Place {
       );
     }
   }
+
+  const markPath = pathOf(markName);
+  const readMark = async (): Promise<string | undefined> => {
+    const text = await onFile(markPath, "read", () => readFile(markPath, "utf8").catch(ignoreMissing));
+    // A write that was cut off leaves an empty file.
+    return text?.trim() || undefined;
+  };
 
   return {
     name: folder,
@@ -80,5 +87,11 @@ export function openFolderPlace(folder: string, setting: string): Place {
     },
     get: (name) => createReadStream(pathOf(name)),
     remove: (name) => onFile(pathOf(name), "written", () => rm(pathOf(name), { force: true })),
+    async mark(owner) {
+      if (await readMark() === undefined) {
+        await onFile(markPath, "written", () => writeFile(markPath, `${owner}\n`, { mode: 0o600 }));
+      }
+    },
+    readMark,
   };
 }

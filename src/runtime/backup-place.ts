@@ -17,7 +17,13 @@ export type Place = {
   put(name: string, content: Content): Promise<number>;
   get(name: string): Content;
   remove(name: string): Promise<void>;
+  /** Says whose backups the place holds. */
+  mark(owner: string): Promise<void>;
+  readMark(): Promise<string | undefined>;
 };
+
+/** The file that says whose backups a place holds. */
+export const markName = "promptledger-database.txt";
 
 /** The backups among files, the newest first. */
 export const listBackups = (files: { name: string; bytes: number }[]): Backup[] =>

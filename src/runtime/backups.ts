@@ -8,6 +8,7 @@ import { describeDatabase } from "../common/config.ts";
 import type { Config, DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, unusable } from "../common/errors.ts";
 import { isServed } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { lock } from "../database/file-claim.ts";
 import { clearStamp } from "../database/file-identity.ts";
 import { openFile } from "../database/file.ts";
@@ -19,6 +20,7 @@ import { pack, unpack } from "./backup-content.ts";
 import { findBackupKey } from "./backup-encryption.ts";
 import { databaseFileOf } from "./backup.ts";
 import { nameOf, timeOf } from "./backup-names.ts";
+import { ownedPlace, ownerOf } from "./backup-owner.ts";
 import { findBackup, packedIn } from "./backup-place.ts";
 import { thin } from "./backup-thinning.ts";
 import type { Thinned } from "./backup-thinning.ts";
@@ -49,7 +51,8 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
   if (!await exists(databaseFileOf(database))) {
     throw invalid(`The database ${describeDatabase(database.url)} (DATABASE_URL) does not exist`);
   }
-  const place = await openPlace(to);
+  const owner = await onDatabase(database, ownerOf);
+  const place = ownedPlace(await openPlace(to), () => Promise.resolve(owner));
   return await withPart(database, terminal, async (part): Promise<Made> => {
     await place.tidy();
     const taken = (await place.list()).map(({ createdAt }) => createdAt);
@@ -64,6 +67,22 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
     return { ...made, place: place.name, ...await thin(place, keep, made.createdAt) };
   });
 }
+
+/** Runs work on the database. An error says why it cannot be backed up. */
+async function onDatabase<T>(location: DatabaseLocation, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = openFile(location.url, "manage");
+  try {
+    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
+    return await work(database);
+  } catch (error) {
+    throw refusalOf(location, await describeDatabaseError(error, databaseFileOf(location)));
+  } finally {
+    database.close();
+  }
+}
+
+const refusalOf = ({ url }: DatabaseLocation, cause: string) =>
+  unusable(`The database ${describeDatabase(url)} cannot be backed up: ${cause}`);
 
 /** Throws if a folder has no room for a copy. */
 async function requireRoom(folder: string, bytes: number): Promise<void> {
@@ -80,27 +99,19 @@ const sizeOfLog = (path: string): Promise<number> => stat(`${path}-wal`).then(({
 /** Copies the database, and checks the copy. Returns the time of the copied state. */
 async function copyChecked(location: DatabaseLocation, part: string, terminal: Terminal): Promise<number> {
   const path = databaseFileOf(location);
-  const refuse = (cause: string) =>
-    unusable(`The database ${describeDatabase(location.url)} cannot be backed up: ${cause}`);
-  const database = openFile(location.url, "manage");
-  let createdAt: number, copied = 0;
-  try {
-    if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
+  const createdAt = await onDatabase(location, async (database) => {
+    let copied = 0;
     const { size } = await stat(path);
     await requireRoom(dirname(part), size + await sizeOfLog(path));
     terminal.say(`Copying ${formatBytes(size)} …\n`);
-    createdAt = await copySnapshot(
+    return await copySnapshot(
       database,
       await realpath(path),
       part,
       (bytes) => terminal.report(`Copied ${percent(Math.min(1, (copied += bytes) / size))}`),
     );
-  } catch (error) {
-    throw refuse(await describeDatabaseError(error, path));
-  } finally {
-    database.close();
-  }
-  await checkCopy(part, terminal, refuse);
+  });
+  await checkCopy(part, terminal, (cause) => refusalOf(location, cause));
   clearStamp(part);
   return createdAt;
 }

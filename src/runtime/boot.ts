@@ -17,6 +17,7 @@ import { noticeBackup } from "../management/backup-notices.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
 import { findBackupKey } from "./backup-encryption.ts";
+import { ownedPlace, ownerOf } from "./backup-owner.ts";
 import { startBackups } from "./backup-schedule.ts";
 import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
@@ -93,7 +94,8 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   );
   const servers = probes === undefined ? [server] : [server, probes];
   const upkeep = startUpkeep({ database, clock, log, metrics: service.metrics, onCheck: deliverer.wake });
-  const place = config.backups && await openPlace(config.backups.to);
+  const place = config.backups &&
+    ownedPlace(await openPlace(config.backups.to), () => ownerOf(yielding(database)));
   const backups = config.backups && place && startBackups({
     ...{ clock, log, metrics: service.metrics, place, settings: config.backups },
     notice: (cause) => noticeBackup({ database: yielding(database), clock }, place.name, cause),

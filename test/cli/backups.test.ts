@@ -30,6 +30,10 @@ async function backUp(env = {}): Promise<Made> {
   return JSON.parse(out) as Made;
 }
 
+/** The files in a place, but for the mark that says whose it is. */
+const filesIn = async (place: string) =>
+  (await readdir(place)).filter((name) => name !== "promptledger-database.txt").sort();
+
 /** Where to restore to. */
 let nth = 0;
 const fresh = () => ({ ...seeded, url: `file:${folder}/restored-${nth++}.db` });
@@ -45,7 +49,7 @@ test("a backup under load has everything that was answered before it, balances, 
   assert.is(await service.stop(), 0);
   assert.equal(await audit(seeded, load.outcomes), { lost: 0, doubled: 0, faults: [] });
   assert.equal(removed, []);
-  assert.equal(await readdir(place), [name]);
+  assert.equal(await filesIn(place), [name]);
   const { size, mode } = await stat(`${place}/${name}`);
   assert.equal([size, mode & 0o777], [bytes, 0o600]);
   assert.equal((await readdir(folder)).filter((name) => /part|-backup$/.test(name)), []);
@@ -95,14 +99,14 @@ test("a disk without room for the copy is left to the service", async () => {
     for (const args of [["backup", "check"], ["restore", "latest"]]) assert.match((await cli(args, env)).said, left);
     await mkdir(`${folder}/disk/place`);
     assert.match((await cli(["backup", "now"], { BACKUP_TO: `${folder}/disk/place` })).said, left);
-    assert.equal(await readdir(`${folder}/disk/place`), []);
+    assert.equal(await filesIn(`${folder}/disk/place`), []);
   } finally {
     disk.unmount();
   }
 });
 
 test("what no rule keeps is removed after the next backup, and nothing else", async () => {
-  const [last] = (await readdir(place)).sort();
+  const [last] = await filesIn(place);
   const others = ["notes.txt", "promptledger-20261399T000000Z.db.gz", "promptledger-20200101T000000Z.db"];
   for (const name of others) await writeFile(`${place}/${name}`, "");
   const old = ["promptledger-20200101T000000Z.db.gz", "promptledger-20200101T003000Z.db.gz"];
@@ -114,7 +118,7 @@ test("what no rule keeps is removed after the next backup, and nothing else", as
   for (const name of ["part", "part.part"]) await writeFile(`${folder}/ledger.db-backup.${name}`, "part");
   const { name, removed } = await backUp({ BACKUP_KEEP: "1 latest, 2 yearly" });
   assert.equal(removed, [old[0], last]);
-  assert.equal((await readdir(place)).sort(), [...others, old[1], name, "promptledger-20380101T000000Z.db.gz"].sort());
+  assert.equal(await filesIn(place), [...others, old[1], name, "promptledger-20380101T000000Z.db.gz"].sort());
   assert.equal((await readdir(folder)).filter((name) => name.includes(".part")), []);
   // The clock of this machine may be wrong. What is newest is said by the backups alone.
   const future = "promptledger-20380101T000000Z.db.gz";
@@ -122,6 +126,19 @@ test("what no rule keeps is removed after the next backup, and nothing else", as
   const { out } = await runIn(["backup", "list"], { ...settings, BACKUP_KEEP: "1 latest" });
   assert.match(out, /20380101T000000Z.*future\n.*latest\n.*20200101T003000Z.*until the next\n$/);
   for (const name of [...others, old[1]!, "promptledger-20380101T000000Z.db.gz"]) await rm(`${place}/${name}`);
+});
+
+test("a place takes no backups of a second database, and a restored one goes on in it", async () => {
+  const other = { ...settings, DATABASE_URL: `file:${folder}/other.db` };
+  assert.is((await runIn(["workspace", "create", "--name", "Other"], other)).code, 0);
+  const before = await filesIn(place);
+  const { code, said } = await runIn(["backup", "now"], other);
+  assert.is(code, 1);
+  assert.match(said, /^promptledger: \S+ has the backups of another database\. Set BACKUP_TO to a place of its own$/m);
+  assert.equal(await filesIn(place), before);
+  const { url } = fresh();
+  assert.is((await runIn(["restore", "latest"], { ...settings, DATABASE_URL: url })).code, 0);
+  await backUp({ DATABASE_URL: url });
 });
 
 const spoilt: [name: string, spoil: (bytes: Buffer) => Buffer, error: RegExp][] = [
@@ -148,7 +165,7 @@ const spoilt: [name: string, spoil: (bytes: Buffer) => Buffer, error: RegExp][] 
 
 for (const [name, spoil, error] of spoilt) {
   test(`a backup ${name} is refused in one line, and the database stays as it was`, async () => {
-    const good = (await readdir(place)).sort().at(-1)!;
+    const good = (await filesIn(place)).at(-1)!;
     const bad = "promptledger-20300101T000000Z.db.gz";
     await writeFile(`${place}/${bad}`, spoil(await readFile(`${place}/${good}`)));
     const before = await readFile(`${folder}/ledger.db`);
@@ -257,17 +274,17 @@ for (const [name, args, env, error] of refusals) {
 test("one backup waits for another, and both are kept by their second", async () => {
   const two = await Promise.all([backUp({ BACKUP_KEEP: "2 latest" }), backUp({ BACKUP_KEEP: "2 latest" })]);
   assert.is(new Set(two.map(({ name }) => name)).size, 2);
-  assert.equal((await readdir(place)).sort().slice(-2), two.map(({ name }) => name).sort());
+  assert.equal((await filesIn(place)).slice(-2), two.map(({ name }) => name).sort());
 });
 
 test("a service makes a backup soon after its start, and logs it", async () => {
-  for (const name of await readdir(place)) await rm(`${place}/${name}`);
+  for (const name of await filesIn(place)) await rm(`${place}/${name}`);
   const command = commandOf[currentRuntime]("src/cli.ts");
   // Each backup is made by a process of its own.
   if (currentRuntime === "Deno") command.splice(2, 0, "--allow-run");
   const service = await startProgram([...command, "serve"], { ...settings, PORT: "0" }, /Listening/);
   await until(() => /Made a backup|Backup failed/.test(service.output()));
-  const [name] = await readdir(place);
+  const [name] = await filesIn(place);
   assert.ok(service.output().includes(`Made a backup name=${name} bytes=`), service.output());
   assert.is(await service.stop(), 0);
 });
@@ -291,8 +308,8 @@ test("whenever a backup is killed, every listed backup restores, and the next on
     }
   }
   const { name } = await backUp(env);
-  assert.ok((await readdir(place)).includes(name));
-  assert.ok((await readdir(place)).every((name) => !name.endsWith(".part")));
+  assert.ok((await filesIn(place)).includes(name));
+  assert.ok((await filesIn(place)).every((name) => !name.endsWith(".part")));
 });
 
 test.run();

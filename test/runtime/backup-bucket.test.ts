@@ -93,6 +93,13 @@ test("what is not a backup, or stands elsewhere, is neither listed nor touched",
   }
 });
 
+test("a place is marked once, and its mark is no backup", async () => {
+  assert.is(await place.readMark(), undefined);
+  for (const owner of ["first", "second"]) await place.mark(owner);
+  assert.is(await place.readMark(), "first");
+  assert.equal(await place.list(), []);
+});
+
 const passing: [name: string, fault: Fault][] = [
   ["the upload of a part breaks off", first(2, isPart, cut)],
   ["the server fails", first(3, () => true, (_, response) => refuse(response, 500, "InternalError", "Try again"))],
