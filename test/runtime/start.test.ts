@@ -21,7 +21,7 @@ import { createClock, startOnClock } from "./clock.ts";
 const starts = suite(`start on ${currentRuntime}`);
 const test = atOnce(starts, 3);
 /** Adds a test of what no runtime does in its own way. */
-const testOnNode: typeof test = currentRuntime === "Node" ? test : () => {};
+const testOnNode: (...added: Parameters<typeof test>) => void = currentRuntime === "Node" ? test : () => {};
 
 const folder = await createFolder();
 starts.after(() => folder.remove());
