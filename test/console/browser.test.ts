@@ -124,6 +124,9 @@ async function rate({ origin, workspaceId, deployId, service }: Awaited<ReturnTy
 /** Pages that have between them what the others have too: forms, tables, charts, long texts and drawings. */
 const telling = ["edit", "compare", "stats", "review-record"];
 
+/** In part every third text of strangers. */
+const hostile = Object.values(attacks).filter((_, nth) => isFull || nth % 3 === 0);
+
 /** What axe finds in both colour schemes, or in part in one of them. */
 async function findInSchemes(page: Page): Promise<string[]> {
   const found: string[] = [];
@@ -177,7 +180,7 @@ if (currentRuntime === "Node") {
 
   test("text of strangers runs nothing in any place where it shows", async () => {
     const { deployId } = place;
-    for (const attack of Object.values(attacks)) {
+    for (const attack of hostile) {
       const input = JSON.stringify([{ role: attack, content: attack }]);
       const body = { sessionId: attack.slice(0, 500), status: 1, content: { input, output: attack }, [attack]: attack };
       await submitTo(place, body);
@@ -190,7 +193,7 @@ if (currentRuntime === "Node") {
     const links = await page.locator("tbody th a").evaluateAll((all) =>
       all.map((link) => (link as unknown as { href: string }).href)
     );
-    for (const url of [page.url(), ...links.slice(0, Object.keys(attacks).length)]) {
+    for (const url of [page.url(), ...links.slice(0, hostile.length)]) {
       await page.goto(url);
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
       await page.mouse.move(600, 400);
@@ -354,7 +357,7 @@ if (currentRuntime === "Node") {
     assert.equal(await marks(), ["{{ name }}", "{{shop}}"]);
     for (
       const text of [
-        ...Object.values(attacks),
+        ...hostile,
         "{{a}}".repeat(isFull ? 9_000 : 900),
         "word ".repeat(400),
         "\n\n{{x}}\n",
