@@ -21,18 +21,19 @@ export const boundedFetch =
     const init: RequestInit = { method, headers, redirect: "manual", signal, ...body !== undefined && { body } };
     const response = await send(url, init).catch(refuse);
     const { status } = response, type = response.headers.get("Content-Type") ?? "";
-    if (isServerError(status)) throw providerAway(`${host} answered with status ${status}`);
+    if (!isAnswer(status)) throw providerAway(`${host} answered with status ${status}`);
     const text = await readBounded(response).catch(refuse);
     if (text === undefined) throw providerAway(`${host} answered with more than ${maxBytes} bytes`);
     try {
       return new Response(text === "" ? null : text, { status, headers: { "Content-Type": type } });
     } catch {
-      // There is no such status, or it has no body.
+      // A response with this status has no body.
       throw providerAway(`${host} answered with status ${status}`);
     }
   };
 
-const isServerError = (status: number): boolean => Math.floor(status / 100) === 5;
+/** An error of the server is none, nor is a status that does not exist: not every Response refuses one when it is made. */
+const isAnswer = (status: number): boolean => [2, 3, 4].includes(Math.floor(status / 100));
 
 const mostExchanges = 64; // at once
 const longest = 3 * timeout; // ms: an exchange makes three requests, one after the other

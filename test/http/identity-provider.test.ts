@@ -1,17 +1,24 @@
 // What an identity provider may answer, and whoever stands in its place: discovery, tokens, keys and user information. The provider is
-// a function, so that this runs on every runtime, and nothing in it is of the library that reads it.
+// a function, and nothing in it is of the library that reads it.
+// Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { readRoleRules } from "../../src/common/roles.ts";
 import { openProvider } from "../../src/http/identity-provider.ts";
 import { createWorld } from "../helpers.ts";
+import { findListen } from "../runtime/listen.ts";
 import { createSigner, signNothing, signWithText } from "./identity.ts";
 
 const test = suite("answers of an identity provider");
 
 const world = await createWorld();
 test.after(() => world.close());
+
+// A service on Node replaces the global Response by one that checks its status when it is first read.
+const listen = await findListen();
+const server = await listen(world.fetch, { host: "127.0.0.1", port: 0 }, () => {});
+await server.stop(() => Promise.resolve());
 
 const issuer = "https://id.example/acme", clientId = "prompts", clientSecret = "secret of 16 characters, and more: &%";
 const settings = { issuer, clientId, clientSecret, scope: "openid email", publicUrl: "https://prompts.example/llm" };
@@ -151,6 +158,7 @@ test("other answers than were asked for are refused, and none is followed, read 
     [{ token: odd }, `${away}${host} answered with status 799`],
     [{ token: () => Promise.reject(new TypeError("reset")) }, `${away}the connection to ${host} failed`],
     [{ keys: redirect }, `${away}${host} answered with status 302`],
+    [{ keys: odd }, `${away}${host} answered with status 799`],
     [{ keys: huge }, `${away}${host} answered with more than 262144 bytes`],
     [{ token: (found) => Response.json({ ...found, access_token: "x\0" }) }, invalid],
     [{ discovery: (found) => Response.json({ ...found, token_endpoint_auth_methods_supported: {} }) }, invalid],
