@@ -79,14 +79,6 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     });
   }
 
-  async function readMark(): Promise<string | undefined> {
-    const reading = bucket.request("read", { method: "GET", path: pathOf(markName) });
-    const text = await reading.catch((error: Error) => {
-      if (!isRefused(error.cause) || error.cause.status !== 404) throw error;
-    });
-    return text?.trim() || undefined;
-  }
-
   return {
     name,
     list: async () => listBackups(await listFiles(mine)),
@@ -134,12 +126,17 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     },
     get: (file) => download(bucket, pathOf(file)),
     remove,
-    async mark(owner) {
-      if (await readMark() !== undefined) return;
+    async readMark() {
+      const reading = bucket.request("read", { method: "GET", path: pathOf(markName) });
+      const text = await reading.catch((error: Error) => {
+        if (!isRefused(error.cause) || error.cause.status !== 404) throw error;
+      });
+      return text?.trim() || undefined;
+    },
+    async writeMark(owner) {
       const body = new TextEncoder().encode(`${owner}\n`);
       await bucket.request("written", { method: "PUT", path: pathOf(markName), body });
     },
-    readMark,
   };
 }
 

@@ -36,11 +36,6 @@ export function openFolderPlace(folder: string, setting: string): Place {
   }
 
   const markPath = pathOf(markName);
-  const readMark = async (): Promise<string | undefined> => {
-    const text = await onFile(markPath, "read", () => readFile(markPath, "utf8").catch(ignoreMissing));
-    // A write that was cut off leaves an empty file.
-    return text?.trim() || undefined;
-  };
 
   return {
     name: folder,
@@ -87,11 +82,11 @@ export function openFolderPlace(folder: string, setting: string): Place {
     },
     get: (name) => createReadStream(pathOf(name)),
     remove: (name) => onFile(pathOf(name), "written", () => rm(pathOf(name), { force: true })),
-    async mark(owner) {
-      if (await readMark() === undefined) {
-        await onFile(markPath, "written", () => writeFile(markPath, `${owner}\n`, { mode: 0o600 }));
-      }
+    async readMark() {
+      const text = await onFile(markPath, "read", () => readFile(markPath, "utf8").catch(ignoreMissing));
+      // A write that was cut off leaves an empty file.
+      return text?.trim() || undefined;
     },
-    readMark,
+    writeMark: (owner) => onFile(markPath, "written", () => writeFile(markPath, `${owner}\n`, { mode: 0o600 })),
   };
 }

@@ -15,9 +15,11 @@ export async function ownerOf(database: Database): Promise<string | undefined> {
 
 /** A place that is marked with its owner by the first backup, and that lists and takes backups of that owner alone. */
 export function ownedPlace(place: Place, readOwner: () => Promise<string | undefined>): Place {
-  async function check(): Promise<void> {
+  /** The owner, if the place has no mark yet. Throws if it has that of another database. */
+  async function findUnmarked(): Promise<string | undefined> {
     const owner = await readOwner(), mark = await place.readMark();
-    if (mark === undefined || owner === undefined || mark === owner) return;
+    if (mark === undefined) return owner;
+    if (owner === undefined || mark === owner) return undefined;
     throw conflict(`${place.name} has the backups of another database. Set BACKUP_TO to a place of its own`);
   }
 
@@ -25,13 +27,12 @@ export function ownedPlace(place: Place, readOwner: () => Promise<string | undef
     ...place,
     async list() {
       const backups = await place.list();
-      await check();
+      await findUnmarked();
       return backups;
     },
     async put(name, content) {
-      await check();
-      const owner = await readOwner();
-      if (owner !== undefined) await place.mark(owner);
+      const owner = await findUnmarked();
+      if (owner !== undefined) await place.writeMark(owner);
       return place.put(name, content);
     },
   };

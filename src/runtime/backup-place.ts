@@ -17,9 +17,9 @@ export type Place = {
   put(name: string, content: Content): Promise<number>;
   get(name: string): Content;
   remove(name: string): Promise<void>;
-  /** Says whose backups the place holds. */
-  mark(owner: string): Promise<void>;
+  /** Whose backups the place holds, if it says so. */
   readMark(): Promise<string | undefined>;
+  writeMark(owner: string): Promise<void>;
 };
 
 /** The file that says whose backups a place holds. */

@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { readPlace } from "../../src/common/backup-settings.ts";
 import { nameOf } from "../../src/runtime/backup-names.ts";
 import { openBucketPlace } from "../../src/runtime/backup-bucket.ts";
+import { ownedPlace } from "../../src/runtime/backup-owner.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { refuse, startBucket } from "./bucket.ts";
@@ -94,9 +95,14 @@ test("what is not a backup, or stands elsewhere, is neither listed nor touched",
 });
 
 test("a place is marked once, and its mark is no backup", async () => {
+  const name = nextName(), bytes = () => chunksOf(big.subarray(0, 5));
   assert.is(await place.readMark(), undefined);
-  for (const owner of ["first", "second"]) await place.mark(owner);
+  const [first, second] = ["first", "second"].map((owner) => ownedPlace(place, () => Promise.resolve(owner)));
+  await first!.put(name, bytes());
+  const said = await second!.put(nextName(), bytes()).then(() => "nothing", ({ message }: Error) => message);
+  assert.match(said, "has the backups of another database");
   assert.is(await place.readMark(), "first");
+  await place.remove(name);
   assert.equal(await place.list(), []);
 });
 

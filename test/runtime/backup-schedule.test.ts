@@ -28,7 +28,7 @@ function stage(ages: number[], fault?: () => Error | undefined, removal?: () => 
   const place: Place = {
     name: "a place",
     list: () => Promise.resolve([...backups].sort((a, b) => b.createdAt - a.createdAt)),
-    ...{ tidy: unused, put: unused, get: unused, mark: unused, readMark: unused },
+    ...{ tidy: unused, put: unused, get: unused, readMark: unused, writeMark: unused },
     async remove(name) {
       const found = removal?.();
       if (found !== undefined) throw found;
