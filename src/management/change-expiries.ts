@@ -1,7 +1,7 @@
 // Ends change requests that nobody approved in time, so that the log and its readers learn of it.
 import type { Statement } from "../database/database.ts";
 import { changeRequestTable, planDecision } from "./change-requests.ts";
-import { batch, performUpkeep } from "./notices.ts";
+import { batch, commitFound } from "./notices.ts";
 import type { Store } from "./operation.ts";
 
 // In no order, so that the index of open requests finds them, however many have ended.
@@ -12,17 +12,13 @@ const overdue = (now: number): Statement =>
   );
 
 /** Ends the change requests whose time is over. */
-export async function expireRequests(store: Store, isOver: () => boolean): Promise<void> {
-  const find = async ({ database, clock }: Store) =>
-    (await database.read(overdue(clock()))).map(changeRequestTable.toItem);
-  // Nearly every time there are none.
-  let isMore = (await find(store)).length > 0;
-  while (isMore && !isOver()) {
-    isMore = await performUpkeep(store, async (management) => {
-      const ended = (await find(management)).map((request) => planDecision(management, request, "expired"));
-      const changes = ended.map(({ change }) => change), statements = ended.map(({ statement }) => statement);
-      if (ended.length > 0) await management.commit(changes, statements);
-      return ended.length === batch;
-    });
-  }
-}
+export const expireRequests = (store: Store, isOver: () => boolean): Promise<void> =>
+  commitFound(
+    store,
+    isOver,
+    async ({ database, clock }) => (await database.read(overdue(clock()))).map(changeRequestTable.toItem),
+    (management, requests) => {
+      const ended = requests.map((request) => planDecision(management, request, "expired"));
+      return management.commit(ended.map(({ change }) => change), ended.map(({ statement }) => statement));
+    },
+  );

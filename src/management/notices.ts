@@ -41,25 +41,33 @@ export const toChange = ({ action, subject: id, workspaceId, data, note }: Notic
 export const toRow = ({ action, subject, fact, workspaceId }: Notice, createdAt: number): Statement =>
   insertInto("notices", { action, subject, fact, workspaceId, createdAt });
 
-/** How many notices `find` may return at once. */
+/** How many things `find` may return at once. */
 export const batch = 100;
 
-/** Makes the notices that `find` finds to be new, until there are no more, or it is over after the first ones. */
-export async function announce(
+/** Commits what `find` finds, a batch at a time, until there is no more, or it is over after the first batch. */
+export async function commitFound<T>(
   store: Store,
   isOver: () => boolean,
-  find: (store: Store) => Promise<Notice[]>,
+  find: (store: Store) => Promise<T[]>,
+  commit: (management: Management, found: T[]) => Promise<unknown>,
 ): Promise<void> {
-  // Nearly every time there is nothing to say.
+  // Nearly every time there is nothing.
   let isMore = (await find(store)).length > 0;
   while (isMore) {
     isMore = await performUpkeep(store, async (management) => {
-      const notices = await find(management), now = management.clock();
-      if (notices.length > 0) await management.commit(notices.map(toChange), notices.map((each) => toRow(each, now)));
-      return notices.length === batch && !isOver();
+      const found = await find(management);
+      if (found.length > 0) await commit(management, found);
+      return found.length === batch && !isOver();
     });
   }
 }
+
+/** Makes the notices that `find` finds to be new. */
+export const announce = (store: Store, isOver: () => boolean, find: (store: Store) => Promise<Notice[]>) =>
+  commitFound(store, isOver, find, (management, notices) => {
+    const now = management.clock();
+    return management.commit(notices.map(toChange), notices.map((each) => toRow(each, now)));
+  });
 
 const day = 86_400_000; // ms
 
