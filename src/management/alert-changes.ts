@@ -40,21 +40,22 @@ export const updateAlert = operation({
     const atLeast = toAtLeast(condition, input.atLeast, before.atLeast);
     const defined = { condition, overMs, atLeast, keepFiringMs }, now = management.clock();
     if (JSON.stringify(definitionOf({ ...before, ...defined })) === JSON.stringify(definitionOf(before))) return before;
-    const unchecked = { clearAt: null, value: null, records: null, checkedAt: null };
-    const after: Alert = { ...before, ...defined, ...unchecked, changedAt: now, state: "no_data", stateAt: now };
+    const unchecked = {
+      state: "no_data",
+      stateAt: now,
+      clearAt: null,
+      value: null,
+      records: null,
+      checkedAt: null,
+    } as const;
+    const changed = { ...defined, ...unchecked, changedAt: now }, after: Alert = { ...before, ...changed };
     const change = { action: "alert.updated", id, workspaceId };
     await management.commit(
       [
         ...resolvedBy(before, "The alert was changed"),
         { ...change, before: definitionOf(before), after: definitionOf(after) },
       ],
-      [{
-        sql: `update alerts set condition = :condition, over_ms = :overMs, at_least = :atLeast,
-            keep_firing_ms = :keepFiringMs, changed_at = :now, state = 'no_data', state_at = :now, clear_at = null,
-            value = null, records = null, checked_at = null, turn = turn + 1
-          where id = :id`,
-        args: { ...defined, now, id },
-      }],
+      [updateOf("alerts", id, changed, ["turn"])],
     );
     return after;
   },

@@ -21,10 +21,13 @@ export function insertInto(table: string, columns: Columns): Statement {
   return { sql: `insert into ${table} (${names.map(toColumn).join(", ")}) values (${values})`, args: toArgs(columns) };
 }
 
-/** The statement that updates columns of the row with an id. */
-export function updateOf(table: string, id: string, columns: Columns): Statement {
-  const changes = Object.keys(columns).map((name) => `${toColumn(name)} = :${name}`).join(", ");
-  return { sql: `update ${table} set ${changes} where id = :id`, args: { ...toArgs(columns), id } };
+/** The statement that updates columns of the row with an id, and adds 1 to others. */
+export function updateOf(table: string, id: string, columns: Columns, incremented: readonly string[] = []): Statement {
+  const changes = [
+    ...Object.keys(columns).map((name) => `${toColumn(name)} = :${name}`),
+    ...incremented.map((column) => `${column} = ${column} + 1`),
+  ];
+  return { sql: `update ${table} set ${changes.join(", ")} where id = :id`, args: { ...toArgs(columns), id } };
 }
 
 /** Finds and lists the rows of a query, which have an `id` that grows with time. */
