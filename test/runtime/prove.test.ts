@@ -80,7 +80,7 @@ if (currentRuntime === "Node") {
   });
 }
 
-/** The program with a driver that commits 20 ms after it has returned, or with the next transaction. */
+/** The program with a driver that commits every 200 ms, so that a kill at any time loses what was answered since. */
 async function bundleWithFault(): Promise<string> {
   const begin = `run({ sql: "begin immediate" });`, commit = `run({ sql: "commit" });\n        return results;`;
   const outfile = bundleReader().replace(/[^/]+$/, "faulty.mjs");
@@ -94,12 +94,13 @@ async function bundleWithFault(): Promise<string> {
         onLoad({ filter: /database\/file\.ts$/ }, async ({ path }) => {
           const source = await readFile(path, "utf8");
           assert.ok(source.includes(begin) && source.includes(commit));
-          const commitLate = `const end = () => database?.inTransaction && run({ sql: "commit" });
-        if (purpose === "serve") setTimeout(end, 20);
-        else end();
+          const beginOnce = `if (!database!.inTransaction) {
+        ${begin}
+        if (purpose === "serve") setTimeout(() => database?.inTransaction && run({ sql: "commit" }), 200);
+      }`;
+          const commitLate = `if (purpose !== "serve") run({ sql: "commit" });
         return results;`;
-          const contents = source.replace(begin, `if (database!.inTransaction) run({ sql: "commit" }); ${begin}`)
-            .replace(commit, commitLate);
+          const contents = source.replace(begin, beginOnce).replace(commit, commitLate);
           return { contents, loader: "ts" };
         });
       },
