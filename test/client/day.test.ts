@@ -46,7 +46,6 @@ test("no request fails, no prompt is older than said, and every record and thumb
   const world = await createWorld({ monthlyLimit: 1_000_000, maxBodyBytes: 1024 * 1024 });
   const start = world.now, end = start + 24 * hour;
   const clock = createClock(start);
-  clock.hasSnapshot = true;
   Object.defineProperty(world, "now", { get: () => clock.now });
   const { admin, workspaceId, database } = world;
   const at = (time: number, run: () => void) => void clock.runtime.startTimer(run, time - clock.now, false);
@@ -207,7 +206,7 @@ test("no request fails, no prompt is older than said, and every record and thumb
 
     at(from, () => {
       startedAt = clock.now;
-      client = createClientOn(clock.runtime, { apiKey: world.key, fetch, snapshot: store });
+      client = createClientOn(clock.runtime, { apiKey: world.key, fetch, snapshot: clock.followStore(store) });
       client.on("error", () => {});
       handleNow();
     });

@@ -5,6 +5,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { ClientEvents } from "../../src/client/events.ts";
 import type { ClientOptions } from "../../src/client/options.ts";
 import type { Runtime } from "../../src/client/runtime.ts";
+import type { SnapshotStore } from "../../src/client/snapshot.ts";
 import { loadRefusals } from "../../src/client/transport.ts";
 import { promoteDeployment, pushPrompt } from "../actions.ts";
 import { createWorld, promptFile, toPrompt } from "../helpers.ts";
@@ -23,6 +24,8 @@ type VirtualClock = {
   follow<T>(promise: Promise<T>): Promise<T>;
   /** The response, whose body was read meanwhile. */
   followBody(response: Response): Promise<Response>;
+  /** A store for the snapshot of one client. Until that has asked for it, it may be loading the file. */
+  followStore(store: SnapshotStore): SnapshotStore;
   /** Forgets all timers. */
   forget(): void;
   /** The timers that have not fired, by whether they keep a process from ending. */
@@ -36,6 +39,7 @@ type Timer = { at: number; call: () => void; held: boolean };
 
 export function createClock(start: number): VirtualClock {
   const timers = new Set<Timer>();
+  const unopened = new Set<SnapshotStore>();
   let underWay = 0;
 
   const clock: VirtualClock = {
@@ -53,7 +57,7 @@ export function createClock(start: number): VirtualClock {
     },
     async settle() {
       // What is loaded later than by the client is there later.
-      if (clock.hasSnapshot) await import("../../src/client/snapshot.ts");
+      if (clock.hasSnapshot || unopened.size > 0) await import("../../src/client/snapshot.ts");
       do await setImmediate(); while (underWay > 0);
       await setImmediate();
     },
@@ -83,6 +87,17 @@ export function createClock(start: number): VirtualClock {
       const { status, headers } = response;
       const bytes = await clock.follow(response.arrayBuffer());
       return new Response(bytes.byteLength > 0 ? bytes : null, { status, headers });
+    },
+    followStore({ load, save }) {
+      const store: SnapshotStore = {
+        load() {
+          unopened.delete(store);
+          return load();
+        },
+        save,
+      };
+      unopened.add(store);
+      return store;
     },
     forget: () => timers.clear(),
     timers() {
