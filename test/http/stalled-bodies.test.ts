@@ -16,7 +16,7 @@ import { pathsOf } from "./paths.ts";
 
 const test = suite("stalled bodies");
 
-const size = 100_000, budget = 10 * size;
+const size = 25_000, budget = 4 * size;
 const share = (budget + size) / 2; // of one workspace: what it takes last may take it past the half
 const most = new Uint8Array(size).fill(0x20);
 
@@ -98,11 +98,13 @@ async function sendersOf(world: World): Promise<Record<string, Sender>> {
   };
 }
 
+const enough = 6; // that would fill the budget
 const large = { ...goodBody, content: { input: "x".repeat(size - 1_000) } };
 
 // In part, each path is tried by one of the seven senders or by none, and by all of them what reads the body of one or another.
 const isTried = (sender: number, nth: number, target: string) =>
   isFull || (sender + nth) % 28 === 0 || reading.includes(target);
+const looksEvery = 20; // paths
 const reading = ["/v1/diagnosis", "/admin/v1/workspaces/none/prompts", "/console/sign-in", "/console/workspaces"]
   .map((path) => `POST ${path}`);
 
@@ -111,14 +113,16 @@ for (const [sender, name] of Object.keys(await sendersOf(await createWorld())).e
     const world = await createWorld({ maxBodyBytes: size, bodyBudgetBytes: budget, servesMetrics: true });
     const { headers, isKnown } = (await sendersOf(world))[name]!;
     const all: Stalled[] = [];
-    let nth = 0;
-    for (const [method, path] of await targetsOf(world)) {
-      if (!isTried(sender, nth++, `${method} ${path}`)) continue;
-      all.push(...await stall(world, path, { method, headers }, 12));
+    const targets = (await targetsOf(world)).filter(([method, path], nth) => isTried(sender, nth, `${method} ${path}`));
+    for (const [nth, [method, path]] of targets.entries()) {
+      all.push(...await stall(world, path, { method, headers }, enough));
       const { status } = await world.submit(large);
       assert.is(status, 201, `${status} after ${method} ${path}`);
+      // What is held stays so until the end. The metrics of so many paths take longer than the rest.
+      if (nth % looksEvery > 0 && nth < targets.length - 1) continue;
       const held = await heldBytes(world);
-      assert.ok(held <= (isKnown ? share : 0), `${held} after ${method} ${path}`);
+      const tried = targets.slice(Math.max(0, nth - looksEvery), nth + 1);
+      assert.ok(held <= (isKnown ? share : 0), `${held} after one of ${tried.map((each) => each.join(" ")).join()}`);
     }
     for (const { finish } of all) finish();
     const statuses = new Set(await Promise.all(all.map(({ answered }) => answered)));
@@ -161,7 +165,7 @@ for (
     const status = await send();
     assert.is.not(status, 503);
     const { headers } = (await sendersOf(world))[sender]!;
-    const all = await stall(world, path, { method: "POST", headers }, 12);
+    const all = await stall(world, path, { method: "POST", headers }, enough);
     assert.is(await send(), status);
     for (const { finish } of all) finish();
     const statuses = await Promise.all(all.map(({ answered }) => answered));
