@@ -4,6 +4,7 @@
 import process from "node:process";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { updateWorkspace } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { failureOf } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -54,7 +55,7 @@ async function createStage(protocol: "file" | "http", timeoutMs: number) {
   /** The counts of usage, and the number of other rows. */
   const countAll = async (): Promise<Counts> => ({ ...(await memory.read({ sql: countSql }))[0] }) as Counts;
 
-  return { ...tenant, send, countAll, admin, fail, seen, logged };
+  return { ...tenant, send, countAll, admin, fail, seen, logged, close: () => memory.close() };
 }
 
 const tables = [
@@ -206,6 +207,9 @@ const failingOnce = (make: () => unknown) => (at: Fault["at"], operation: number
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
+// A verification, which is not among the part, reads more than a page of them.
+const changes = isFull ? 300 : 0;
+
 // In part, each statement still meets some of the errors.
 const each = isFull ? 1 : 32;
 let met = 0;
@@ -215,7 +219,12 @@ for (const protocol of ["file", "http"] as const) {
   const test = suite(`faults of a ${protocol === "file" ? "file" : "server"}`);
   test.before(() => void process.on("unhandledRejection", note));
   test.after(() => void process.off("unhandledRejection", note));
-  const stage = await createStage(protocol, 600_000);
+  // Each test has one of its own: a verification reads all that was ever changed in it.
+  const onStage = (run: (stage: Stage) => Promise<void>) => async () => {
+    const stage = await createStage(protocol, 600_000);
+    await run(stage);
+    stage.close();
+  };
   // Its requests give up after two attempts or so, at once, and never while they wait for others.
   const hasty = await createStage(protocol, 3);
   const { setInterval } = globalThis;
@@ -226,27 +235,33 @@ for (const protocol of ["file", "http"] as const) {
     if (outcome === undefined) continue;
     const once = failingOnce(make);
 
-    test(`a request that meets ${name} is ${outcome}, whichever statement meets it`, async () => {
-      for (const ask of asks) {
-        for (const at of ["before", "after"] as const) assert.ok(await meet(stage, ask, once(at, 0), outcome));
-        const { statements } = stage.seen;
-        // A read has five statements, a submit six, and one with an idempotency key eight. Looking up a key has one.
-        assert.ok(statements >= (Object.keys(ask.adds).length === 0 ? 1 : 5));
-        if (ask.status < 300) {
-          for (const at of upTo(statements).filter(isMet)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+    test(
+      `a request that meets ${name} is ${outcome}, whichever statement meets it`,
+      onStage(async (stage) => {
+        for (const ask of asks) {
+          for (const at of ["before", "after"] as const) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+          const { statements } = stage.seen;
+          // A read has five statements, a submit six, and one with an idempotency key eight. Looking up a key has one.
+          assert.ok(statements >= (Object.keys(ask.adds).length === 0 ? 1 : 5));
+          if (ask.status < 300) {
+            for (const at of upTo(statements).filter(isMet)) assert.ok(await meet(stage, ask, once(at, 0), outcome));
+          }
         }
-      }
-      await verifyBalanced(stage.admin);
-    });
+        await verifyBalanced(stage.admin);
+      }),
+    );
 
-    test(`a request without the ledger that meets ${name} is refused, whichever operation meets it`, async () => {
-      for (const ask of others.filter(isMet)) {
-        let operation = 0;
-        while (await meet(stage, ask, once("before", operation), "refused")) operation++;
-        assert.ok(operation > 0);
-      }
-      await verifyBalanced(stage.admin);
-    });
+    test(
+      `a request without the ledger that meets ${name} is refused, whichever operation meets it`,
+      onStage(async (stage) => {
+        for (const ask of others.filter(isMet)) {
+          let operation = 0;
+          while (await meet(stage, ask, once("before", operation), "refused")) operation++;
+          assert.ok(operation > 0);
+        }
+        await verifyBalanced(stage.admin);
+      }),
+    );
 
     if (outcome !== "retried") continue;
     test(`concurrent requests that meet ${name} repeatedly are refused, and counted at most once`, async () => {
@@ -268,17 +283,21 @@ for (const protocol of ["file", "http"] as const) {
     });
   }
 
-  test("a request without the ledger fails as a whole, whichever statement fails", async () => {
-    const once = failingOnce(() => new Error(secret));
-    for (const ask of isFull ? others : others.slice(1, 4)) {
-      for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
-        for (const at of ["after", ...upTo(stage.seen.statements).filter(isMet)] as const) {
-          assert.ok(await meet(stage, ask, once(at, operation), "refused"));
+  test(
+    "a request without the ledger fails as a whole, whichever statement fails",
+    onStage(async (stage) => {
+      for (let nth = 0; nth < changes; nth++) await updateWorkspace(stage.admin, stage.workspaceId, { name: `${nth}` });
+      const once = failingOnce(() => new Error(secret));
+      for (const ask of isFull ? others : others.slice(1, 4)) {
+        for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
+          for (const at of ["after", ...upTo(stage.seen.statements).filter(isMet)] as const) {
+            assert.ok(await meet(stage, ask, once(at, operation), "refused"));
+          }
         }
       }
-    }
-    await verifyBalanced(stage.admin);
-  });
+      await verifyBalanced(stage.admin);
+    }),
+  );
 
   test("no rejection was left unhandled", async () => {
     await new Promise((resolve) => setTimeout(resolve));
