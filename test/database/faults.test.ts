@@ -113,9 +113,16 @@ const asks: Ask[] = [
 const publish = ({ send, workspaceId }: Stage, deploy: string) =>
   send("POST", `/admin/v1/workspaces/${workspaceId}/publish`, { ...promptFile, title: `${sent++}`, deploy });
 
+const verification: Ask = {
+  name: "verify",
+  status: 200,
+  adds: {},
+  ask: ({ send }) => send("GET", "/admin/v1/verify"),
+};
+
 /** Requests that use the database without the ledger. */
 const others: Ask[] = [
-  { name: "verify", status: 200, adds: {}, ask: ({ send }) => send("GET", "/admin/v1/verify") },
+  verification,
   {
     name: "a new workspace",
     status: 201,
@@ -207,8 +214,7 @@ const failingOnce = (make: () => unknown) => (at: Fault["at"], operation: number
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-// A verification, which is not among the part, reads more than a page of them.
-const changes = isFull ? 300 : 0;
+const changes = isFull ? 300 : 0; // more than a page of a verification
 
 // In part, each statement still meets some of the errors.
 const each = isFull ? 1 : 32;
@@ -286,7 +292,6 @@ for (const protocol of ["file", "http"] as const) {
   test(
     "a request without the ledger fails as a whole, whichever statement fails",
     onStage(async (stage) => {
-      for (let nth = 0; nth < changes; nth++) await updateWorkspace(stage.admin, stage.workspaceId, { name: `${nth}` });
       const once = failingOnce(() => new Error(secret));
       for (const ask of isFull ? others : others.slice(1, 4)) {
         for (let operation = 0; await meet(stage, ask, once("before", operation), "refused"); operation++) {
@@ -295,6 +300,8 @@ for (const protocol of ["file", "http"] as const) {
           }
         }
       }
+      for (let nth = 0; nth < changes; nth++) await updateWorkspace(stage.admin, stage.workspaceId, { name: `${nth}` });
+      for (let operation = 0; await meet(stage, verification, once("before", operation), "refused");) operation++;
       await verifyBalanced(stage.admin);
     }),
   );
