@@ -13,7 +13,7 @@ import type { Fault } from "./fault.ts";
 
 const failing = 0.05; // of the requests
 const done = 200, busy = 503; // statuses of a change
-const pause = 500; // ms between two looks at what is done
+const pause = 2_000; // ms between two looks at what is done
 // ms. A webhook gets its events one after the other, and nothing for a minute after a kill of the process that sends to it.
 const patience = 900_000;
 

@@ -11,7 +11,7 @@ import { sendWhileKilled } from "../faults/webhooks.ts";
 
 const test = suite("webhooks of services that are killed");
 
-const events = 800;
+const events = 400;
 
 const sqld = await findSqld();
 const folder = await createFolder();
