@@ -62,7 +62,6 @@ function createService() {
     return Response.json({ results: records.map(() => ({ status: 201, id: "diag_1" })) });
   }
 
-  clock.hasSnapshot = true;
   const service = {
     clock,
     stored,
@@ -94,7 +93,8 @@ const outcomeOf = async (promise: Promise<unknown>): Promise<unknown> => await p
 async function survive(answer: Answer): Promise<void> {
   const service = createService();
   const { clock, stored, told, saved } = service;
-  const snapshot = { load: () => saved.at(-1), save: (text: string) => void saved.push(text) };
+  const save = (text: string) => void saved.push(text);
+  const snapshot = clock.followStore({ load: () => saved.at(-1), save });
   const client = service.connect({ maxAge: 1_000, snapshot });
   await client.prompt(deployId);
   await clock.pass(2_500);
@@ -104,7 +104,7 @@ async function survive(answer: Answer): Promise<void> {
   for (let number = 0; number < 120; number++) {
     client.record({ deployId, ...goodBody, idempotencyKey: `key-${number}` });
   }
-  const cold = service.connect({ snapshot: { load: () => "", save: (text) => void saved.push(text) } });
+  const cold = service.connect({ snapshot: clock.followStore({ load: () => "", save }) });
   const asked = outcomeOf(cold.prompt(deployId));
   const submitted = outcomeOf(client.submit({ deployId, ...goodBody, idempotencyKey: "submitted" }));
   for (let step = 0; step < 3; step++) {
