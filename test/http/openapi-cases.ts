@@ -994,11 +994,29 @@ const isManagement = ({ path }: Operation) => path.startsWith("/admin/");
 const nothing = (values: Record<string, string> = {}) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /id$/i.test(name) ? "nothing" : value]));
 
+const wrongToken = { Authorization: "Bearer of news" };
+
+// Both only refuse, before they read what a request asks for. So they can serve all operations.
+let limited: Promise<Opened> | undefined, impatient: Promise<Opened> | undefined;
+
+/** The world where an operation gets a status whose request `spoil` makes, if that takes another world than usual. */
+export async function worldFor(status: number, operation: Operation): Promise<Opened | undefined> {
+  if (status === 408) return await (impatient ??= openWorld({ bodyTimeout: 20 }));
+  return status === 429 && isManagement(operation) ? await (limited ??= openLimited()) : undefined;
+}
+
+/** A world where management has refused too many requests. */
+async function openLimited(): Promise<Opened> {
+  const world = await openWorld();
+  for (let nth = 0; nth < 30; nth++) await world.manage("GET", "/verify", undefined, wrongToken);
+  return world;
+}
+
 /** Turns a valid request into a refused one, by the status that it then gets. */
 export const spoil: Record<number, (good: Sent, operation: Operation, world: Opened) => Sent | Promise<Sent>> = {
   400: (good, operation) =>
     hasBody(operation) ? { ...good, body: { unexpected: true } } : { ...good, query: { unexpected: "1" } },
-  401: (good) => ({ ...good, headers: { Authorization: "Bearer of news" } }),
+  401: (good) => ({ ...good, headers: wrongToken }),
   // A key that may not do this, or a token with the least role.
   403: async (good, operation, { workspaceId, manage }) => {
     if (isManagement(operation)) {
@@ -1024,12 +1042,9 @@ export const spoil: Record<number, (good: Sent, operation: Operation, world: Ope
   },
   412: (good) => ({ ...good, headers: { "If-Match": '"99"' } }),
   413: (good) => ({ ...good, body: { padding: "x".repeat(5000) } }),
+  // In management, worldFor has sent too many before.
   429: async (good, operation, { workspaceId, manage }) => {
-    if (isManagement(operation)) {
-      const headers = { Authorization: "Bearer of news" };
-      for (let nth = 0; nth < 30; nth++) await manage("GET", "/verify", undefined, headers);
-      return { ...good, headers };
-    }
+    if (isManagement(operation)) return { ...good, headers: wrongToken };
     await manage("PATCH", `/workspaces/${workspaceId}`, { monthlyLimit: 0 });
     return good;
   },

@@ -13,7 +13,7 @@ import type { Struct } from "../../src/schema/struct.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManagement } from "../helpers.ts";
 import { deliverer } from "../management/deliverer.ts";
-import { cases, hasBody, openWorld, spoil } from "./openapi-cases.ts";
+import { cases, hasBody, openWorld, spoil, worldFor } from "./openapi-cases.ts";
 import type { Opened } from "./openapi-cases.ts";
 import { readContract } from "./openapi-contract.ts";
 import type { OpenApi, Sent } from "./openapi-contract.ts";
@@ -88,8 +88,8 @@ for (const operation of contract.operations) {
       // The test of 503 is below, because it takes ten thousand requests. Feedback waits ten seconds for a busy database.
       if (asks[status] !== undefined || status === 503 && path.startsWith("/v1/")) continue;
       assert.ok(spoil[status], `${status} has no case`);
-      const world = status === 408 ? await openWorld({ bodyTimeout: 20 }) : shared;
-      await send(operation, await spoil[status]!(await good!(world), operation, world), status, world);
+      const world = await worldFor(status, operation) ?? shared;
+      await send(operation, await spoil[status]!(await good!(shared), operation, world), status, world);
     }
     const unseen = contract.unseen(operation).filter((member) =>
       !member.startsWith(`${operationId} 503 `) && !isOfRequest(member)
