@@ -23,12 +23,14 @@ type Plan = { host: Host; checks: Check[]; outcomes: Promise<void>[] };
 async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<void>) => void)[]): Promise<void> {
   const idle = new Map<boolean, Stage>(); // by whether they are hasty
 
-  async function runCheck({ run, isHasty = false, closes }: Check): Promise<void> {
+  async function runCheck({ run, isHasty = false, closes }: Check, later: Check[]): Promise<void> {
     const current = idle.get(isHasty) ?? await stages.open(host, isHasty);
     idle.delete(isHasty);
     try {
       await run(current);
       if (!closes) await settle(current);
+      // What does not balance stays so. To verify all records after each check took longer than the checks.
+      if (!closes && !later.some((each) => (each.isHasty ?? false) === isHasty)) await current.countUsed();
     } catch (error) {
       const end = await current.stop();
       throw end === undefined ? error : new Error(end, { cause: error });
@@ -38,7 +40,7 @@ async function runChecks({ host, checks }: Plan, settled: ((outcome: Promise<voi
   }
 
   for (const [index, check] of checks.entries()) {
-    const outcome = runCheck(check);
+    const outcome = runCheck(check, checks.slice(index + 1));
     settled[index]!(outcome);
     await outcome.catch(() => {});
   }
