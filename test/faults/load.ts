@@ -34,10 +34,8 @@ export const emptyOutcomes = (): Outcomes => ({
   times: [],
 });
 
-const pause = 20; // ms before a broken connection is opened again
-
-/** How long a connection, or someone who looks, waits before the next request, in ms. */
-export const pace = { thinkMs: 0 };
+/** How long a connection, or someone who looks, waits before the next request, and after one that failed, in ms. */
+export const pace = { thinkMs: 0, pauseMs: 20 };
 
 const timeoutMs = 60_000; // for the next success
 
@@ -91,7 +89,7 @@ export function startLoad(
       const connection = openConnection(base);
       if (await connection.opened) await use(connection, base);
       connection.close();
-      if (!isStopped) await new Promise((resolve) => setTimeout(resolve, pause));
+      if (!isStopped) await new Promise((resolve) => setTimeout(resolve, pace.pauseMs));
     }
   });
 

@@ -8,8 +8,6 @@ import { pace } from "./load.ts";
 
 export const lookersSettings = { ADMIN_TOKEN: adminToken };
 
-const pause = 20; // ms before a view that failed is looked at again
-
 /** Starts them; `stop` resolves with a sentence for each kind of answer that must not be. */
 export function startLookers(base: string, { deployId }: Tenant): { stop(): Promise<string[]> } {
   let isStopped = false;
@@ -23,7 +21,7 @@ export function startLookers(base: string, { deployId }: Tenant): { stop(): Prom
       const headers = [`Authorization: Bearer ${adminToken}`];
       const answer = await send(base, `/admin/v1${path}`, { headers }).catch(() => undefined);
       if (answer !== undefined && ![200, 503].includes(answer.status)) strange.add(`${path} got ${answer.status}`);
-      await sleep(answer?.status === 200 ? pace.thinkMs : pause);
+      await sleep(answer?.status === 200 ? pace.thinkMs : pace.pauseMs);
     }
   }
 
