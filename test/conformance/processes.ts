@@ -85,15 +85,16 @@ export async function startFile(
   return { ...child, seen: await child.seen(pattern), until: child.seen };
 }
 
-/** Starts a program in a folder, by default this repository's, and resolves with what the pattern captures. */
+/** Starts a program in a folder, by default this repository's, and resolves with what the pattern captures within `timeoutMs`. */
 export async function startProgram(
   command: string[],
   settings: Record<string, string>,
   pattern: RegExp,
   cwd = pathOf("."),
+  timeoutMs?: number,
 ) {
   const child = launch(command, settings, "", undefined, cwd);
-  return { ...child, seen: await child.seen(pattern) };
+  return { ...child, seen: await child.seen(pattern, timeoutMs) };
 }
 
 /** The same with a script of package.json. */
@@ -206,10 +207,10 @@ function launch(
     child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
   });
 
-  const seen = (pattern: RegExp) =>
+  const seen = (pattern: RegExp, timeoutMs = startTimeoutMs) =>
     new Promise<string>((resolve, reject) => {
       const fail = () => reject(new Error(`${command} did not print ${pattern}: ${output()}`));
-      const timer = setTimeout(fail, startTimeoutMs);
+      const timer = setTimeout(fail, timeoutMs);
       search = () => {
         const match = pattern.exec(output());
         if (match === null) return;
