@@ -68,7 +68,7 @@ class Stuck(unittest.TestCase):
 
     @unittest.skipUnless(hasattr(signal, "setitimer"), "there are no timers")
     def test_a_signal_handler_may_raise_at_any_moment(self) -> None:
-        ended = self.server.run(limits.replace("SECONDS", "10" if is_full else "1"))
+        ended = self.server.run(limits.replace("SECONDS", "5" if is_full else "1"))
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
         others = [count for name, count in self.server.records.items() if name.startswith("1-")]
         self.assertEqual(set(self.server.records.values()), {1})
