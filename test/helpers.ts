@@ -1,6 +1,7 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
 import type { Session } from "../src/management/operation.ts";
 import { readPromptFile } from "../src/management/prompt-file.ts";
+import "./digests.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
 import type { LogFormat, LogLevel } from "../src/common/config.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
