@@ -14,7 +14,7 @@ import { collected } from "./held-files.ts";
 import { asBytes, isQuery, readTexts } from "./stored-text.ts";
 import { createThread } from "./thread.ts";
 
-const maxPrepared = 100; // statements
+const maxPrepared = 300; // statements, of which a workspace in daily use needs half
 
 /** The URL of a path, as settings have it: before a drive of Windows it has no slash, unlike that of `pathToFileURL`. */
 export const fileUrlOf = (path: string): string => `file:${path.replace(/[%?#]/g, encodeURIComponent)}`;
