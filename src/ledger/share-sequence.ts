@@ -77,6 +77,8 @@ function evidenceOf({ a, b, share }: ShareStep, difference: number): (base: numb
 const slopeOf = (share: number, count: number, others: number): number =>
   (others === 0 ? 0 : others / (1 - share)) - (count === 0 ? 0 : count / share);
 
+const precision = 1e-10; // of the evidence
+
 /** The least evidence against any pair of shares with this difference. */
 function leastEvidence(step: ShareStep, difference: number): number {
   const evidence = evidenceOf(step, difference);
@@ -88,6 +90,8 @@ function leastEvidence(step: ShareStep, difference: number): number {
     least = Math.min(least, value);
     if (slope > 0) high = base;
     else low = base;
+    // The least is between the bounds, so it is less than this value by no more.
+    if (value < Infinity && Math.abs(slope) * (high - low) < precision) break;
   }
   return least;
 }
