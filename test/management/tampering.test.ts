@@ -31,15 +31,20 @@ const triggers = (await world.database.read({
 }))
   .map(({ sql }) => String(sql));
 
-/** What `verify` says of a copy in which statements were run. */
+const copy = await openCopy(statements);
+// In a transaction, the second of these has no effect.
+for (const sql of noChecks) await copy.read({ sql });
+
+/** What `verify` says of a copy in which statements were run, which are undone then. */
 async function verifyAfter(tampering: (string | Statement)[]): Promise<NonNullable<Verification["audit"]>> {
-  const database = await openCopy(statements);
-  // In a transaction, the second of these has no effect.
-  for (const sql of noChecks) await database.read({ sql });
-  await database.write(tampering.map((statement) => typeof statement === "string" ? { sql: statement } : statement));
-  const { audit } = await verify(managementOf(database));
-  database.close();
-  return audit!;
+  // A copy for each takes as long as what it is verified with.
+  await copy.read({ sql: "begin" });
+  try {
+    for (const statement of tampering) await copy.read(typeof statement === "string" ? { sql: statement } : statement);
+    return (await verify(managementOf(copy))).audit!;
+  } finally {
+    await copy.read({ sql: "rollback" });
+  }
 }
 
 const isClean = ({ isIntact, triggers, differences }: NonNullable<Verification["audit"]>) =>
