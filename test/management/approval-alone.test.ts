@@ -75,18 +75,14 @@ const steps = fc.array(
   { minLength: 20, maxLength: 60, size: "max" },
 );
 
-/** What is there to name, and what the person has to send it with. */
-async function findNamed({ manage, workspaceId, promptId, deployId }: World) {
-  const list = async (path: string): Promise<string[]> =>
-    (await readAll<{ id: string }>({ manage } as World, path)).map(({ id }) => id);
+/** What a letter may name. */
+async function findNamed(world: World, letter: string): Promise<string[]> {
+  const { workspaceId, promptId, deployId } = world;
+  const list = async (path: string) => (await readAll<{ id: string }>(world, path)).map(({ id }) => id);
   const of = (own: string, others: string[]) => [own, own, own, ...others];
-  return {
-    D: of(deployId, await list(`/workspaces/${workspaceId}/deployments`)),
-    P: of(promptId, await list(`/workspaces/${workspaceId}/prompts`)),
-    T: await list("/tokens"),
-    C: await list("/changes"),
-    W: [workspaceId],
-  };
+  if (letter === "D") return of(deployId, await list(`/workspaces/${workspaceId}/deployments`));
+  if (letter === "P") return of(promptId, await list(`/workspaces/${workspaceId}/prompts`));
+  return letter === "W" ? [workspaceId] : await list(letter === "T" ? "/tokens" : "/changes");
 }
 
 const served = async ({ send, key }: World, ref: string): Promise<string | undefined> => {
@@ -103,22 +99,26 @@ test("nobody changes alone what is live, and each change request waits for someb
     const tokens: string[] = who === "ann" ? [cast.ann, cast.annsPhone] : [cast.ada];
     const live = await served(world, deployId);
     const done: string[] = [];
-    for (const { path, body, token, nth } of all) {
-      const named = await findNamed(world);
-      const fill = (text: string, pattern: RegExp) =>
-        text.replace(pattern, (letter) => {
-          const ids = named[letter as keyof typeof named];
-          return ids[nth % ids.length] ?? "none";
-        });
+    for (const [index, { path, body, token, nth }] of all.entries()) {
+      const fill = async (text: string, pattern: RegExp) => {
+        const letters = [...new Set(text.match(pattern))];
+        const named = new Map(
+          await Promise.all(letters.map(async (each) => [each, await findNamed(world, each)] as const)),
+        );
+        return text.replace(pattern, (letter) => named.get(letter)![nth % named.get(letter)!.length] ?? "none");
+      };
       const sent = {
-        ...JSON.parse(fill(JSON.stringify(body), /(?<=")[DP](?=")/g)),
+        ...JSON.parse(await fill(JSON.stringify(body), /(?<=")[DP](?=")/g)),
         ...path === "/apply" && { workspaceId },
       };
-      const target = fill(path, /(?<=\/)[DPTCW](?=\/)/g);
+      const target = await fill(path, /(?<=\/)[DPTCW](?=\/)/g);
       const { status, json } = await world.manage("POST", target, sent, bearer(tokens[token % tokens.length]!));
       done.push(`${target} ${JSON.stringify(sent)} ${status}`);
       const { token: secret } = (json ?? {}) as { token?: string };
       if (secret !== undefined && status < 300) tokens.push(secret);
+      world.now++;
+      // What a refused step has changed is found by the next look.
+      if (status >= 400 && index % 5 !== 4 && index !== all.length - 1) continue;
       for (const ref of [deployId, "greeting@production"]) {
         assert.ok([live, undefined].includes(await served(world, ref)), `${who}: ${done.join("\n")}`);
       }
@@ -130,7 +130,6 @@ test("nobody changes alone what is live, and each change request waits for someb
         { reference: "greeting@production", currentVersion: 1, rollout: null, approvals: 1, archivedAt: null },
         `${who}: ${done.join("\n")}`,
       );
-      world.now++;
     }
     assert.equal(await readAll(world, "/changes?state=applied"), []);
   });
