@@ -29,7 +29,7 @@ import { faultOfRecord, readBody } from "./submits.ts";
 
 const test = suite(`corpus on ${currentRuntime}`);
 
-const requests = Number(process.env.NUM_RUNS ?? (isFull ? 7000 : 600));
+const requests = Number(process.env.NUM_RUNS ?? (isFull ? 4000 : 600));
 console.log(`corpus: SEED=${seed} NUM_RUNS=${requests}`);
 
 /** Generates this share of the requests. */

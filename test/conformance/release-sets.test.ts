@@ -15,7 +15,7 @@ import { findSqld } from "./sqld.ts";
 
 const test = suite("release sets under load");
 
-const [prompts, sets, readers] = isFull ? [200, 6, 24] : [40, 4, 12];
+const [prompts, sets, readers] = isFull ? [200, 4, 24] : [40, 4, 12];
 const title = `no reader sees half of a set of ${prompts} prompts, however many are applied`;
 
 test(`${title} (a file)`, () => inFolder((path) => applyBesideReaders(`file:${path}/ledger.db`, ["Node"])));

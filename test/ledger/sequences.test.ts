@@ -13,7 +13,7 @@ import { simulateLatencies, simulateShares } from "../bench/rollouts.ts";
 
 const test = suite("sequences");
 
-const numRuns = isFull ? 2_000 : 60;
+const numRuns = isFull ? 1_000 : 60;
 
 type Row = [failures: number, calls: number, otherFailures: number, otherCalls: number, share: number];
 const toStep = ([x, n, y, m, share]: Row): ShareStep => ({
@@ -187,7 +187,7 @@ test("the plain intervals of one step are those of Newcombe and Welch", () => {
 });
 
 // `npm run simulate` has more of these.
-const rollouts = isFull ? 2_000 : 60, records = isFull ? 10_000 : 1_500, seed = 1;
+const rollouts = isFull ? 1_000 : 60, records = isFull ? 10_000 : 1_500, seed = 1;
 
 test("of equal versions that are looked at after every record, at most one in 20 is called different", () => {
   for (const share of [0.5, 0.1]) {

@@ -229,7 +229,7 @@ test("every history leaves what the model says, and the audit log agrees", async
     const { audit } = taken<{ audit: { isIntact: boolean; rows: object[] } }>(await world.manage("GET", "/verify"));
     assert.equal([audit.isIntact, audit.rows], [true, []]);
   });
-  await fc.assert(property, { numRuns: isFull ? 300 : 20 });
+  await fc.assert(property, { numRuns: isFull ? 150 : 20 });
 });
 
 test.run();

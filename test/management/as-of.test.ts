@@ -146,7 +146,7 @@ test("for any history and any time it is what the deployment showed then", async
       }
       await world.close();
     }),
-    { numRuns: isFull ? 200 : 20 },
+    { numRuns: isFull ? 120 : 20 },
   );
 });
 

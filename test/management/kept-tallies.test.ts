@@ -126,7 +126,7 @@ test("over any history, statistics with kept tallies are those without", async (
   });
   // Small numbers would put all limits of time near the end of the log.
   const histories = fc.noBias(fc.array(step, { minLength: 30, maxLength: 40 }));
-  for (const taken of fc.sample(histories, isFull ? 12 : 1)) {
+  for (const taken of fc.sample(histories, isFull ? 8 : 1)) {
     const history = await createHistory();
     const { world, deployIds } = history, { admin, workspaceId } = world;
     const keeping = { ...admin, kept: createKeptTallies({ length: partLength }) };

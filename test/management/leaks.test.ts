@@ -200,7 +200,7 @@ async function assertAlike(steps: Step[], gap = 0): Promise<void> {
 test("all that a tenant sees is the same, but for ids and times, whatever another one does", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => assertAlike(steps)),
-    { numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 12 : 2)) },
+    { numRuns: Number(process.env.NUM_RUNS ?? (isFull ? 8 : 2)) },
   );
 });
 

@@ -11,7 +11,7 @@ import { readAll, taken, toQuery } from "./management.ts";
 const test = suite("time ranges");
 
 const hour = 3_600_000, day = 24 * hour, twoYears = 730 * day;
-const steps = isFull ? 10_000 : 500, seed = 20261122;
+const steps = isFull ? 5_000 : 500, seed = 20261122;
 
 type Shown = { createdAt: number };
 type Accepted = { at: number; operation: "read" | "submit" };

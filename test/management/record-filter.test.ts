@@ -125,7 +125,7 @@ function fits(filter: Filter, record: Sent): boolean {
 
 test("lists, exports, statistics and sessions find what a plain filter does, in a deployment and in a workspace", async () => {
   const histories = fc.sample(fc.array(fc.array(body, { maxLength: 30 }), { minLength: 3, maxLength: 3 }), {
-    numRuns: isFull ? 12 : 1,
+    numRuns: isFull ? 8 : 1,
   });
   for (const [seed, history] of histories.entries()) {
     const world = await createWorld({ monthlyLimit: 1e6 });
@@ -163,7 +163,8 @@ test("lists, exports, statistics and sessions find what a plain filter does, in 
     const alone = together.slice(0, 5).flatMap((filter) =>
       Object.entries(filter).map(([name, value]): Partial<typeof filter> => ({ [name]: value }))
     );
-    for (const filter of [...together, ...alone]) {
+    const different = new Map([...together, ...alone].map((filter) => [JSON.stringify(filter), filter]));
+    for (const filter of different.values()) {
       const { order = "newest", keyId, from, ...rest } = filter;
       const query = {
         ...rest,

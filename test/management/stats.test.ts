@@ -224,7 +224,7 @@ async function checkHistory(
   world.close();
 }
 
-const histories = isFull ? 200 : 6;
+const histories = isFull ? 120 : 6;
 
 test(`every number equals a plain recount, over ${histories} random histories`, async () => {
   const history = fc.array(step, { minLength: 3, maxLength: 7 });
