@@ -13,7 +13,7 @@ import type { Services } from "./rollout-services.ts";
 
 export const steps = 60; // of half a day
 const step = 43_200_000; // ms
-const exchanges = 4; // of each app and step
+const exchanges = 3; // of each app and step
 const apps = 6, users = 40, versions = 5;
 const reference = "greeting@production";
 const lastRequests = 20; // that the quota has room for in the last step of the first calendar month
