@@ -262,19 +262,20 @@ const listed = ({ output }: AnyOperation, { json, text }: Answer) =>
     workspaceId?: string;
   }[];
 
-/** Reads the content of a database as text, and again only after a change. */
+/** Gives a function that reads the content of a database as text, and reads it again only after a change. */
 function createReader(world: World, ...except: string[]): () => Promise<string> {
-  let read = { changes: -1, text: "" };
+  let known = -1, text = "";
   return async () => {
-    const [row] = await world.database.read({ sql: "select total_changes() as changes" }),
-      changes = Number(row!.changes);
-    if (changes !== read.changes) read = { changes, text: await dump(world, ...except) };
-    return read.text;
+    const [row] = await world.database.read({ sql: "select total_changes() as changes" });
+    const changes = Number(row!.changes);
+    if (changes !== known) text = await dump(world, ...except);
+    known = changes;
+    return text;
   };
 }
 
 /** Feedback has a history of its own, and reviews say who has done what. */
-const catalogOf = (world: World) =>
+const createCatalogReader = (world: World) =>
   createReader(
     world,
     "audit_log",
@@ -310,7 +311,7 @@ for (const operation of operations) {
           ...others[operation.id]?.(own.Deployment!, isProtected),
           ...Object.fromEntries(members.map(({ name, noun }, nth) => [name, (named[nth] ?? own)[noun]])),
         });
-        const readContent = createReader(world), readCatalog = catalogOf(world);
+        const readContent = createReader(world), readCatalog = createCatalogReader(world);
         const before = await readContent();
         const before404 = (answer: Answer, named: Named) =>
           [answer.status, Object.values(named).reduce((text, id) => text.replaceAll(id, "?"), answer.text)] as const;
