@@ -42,6 +42,10 @@ export function createClock(start: number): VirtualClock {
   const unopened = new Set<SnapshotStore>();
   let underWay = 0;
 
+  const idle = async () => {
+    do await setImmediate(); while (underWay > 0);
+  };
+
   const clock: VirtualClock = {
     now: start,
     hasSnapshot: false,
@@ -56,9 +60,12 @@ export function createClock(start: number): VirtualClock {
       hasTimers: true,
     },
     async settle() {
-      // What is loaded later than by the client is there later.
-      if (clock.hasSnapshot || unopened.size > 0) await import("../../src/client/snapshot.ts");
-      do await setImmediate(); while (underWay > 0);
+      await idle();
+      if (clock.hasSnapshot || unopened.size > 0) {
+        // What a client has asked to load by now is there before this.
+        await import("../../src/client/snapshot.ts");
+        await idle();
+      }
       await setImmediate();
     },
     async pass(ms) {
