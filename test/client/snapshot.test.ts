@@ -81,6 +81,7 @@ test("a prompt out of a snapshot is exchanged for that of the service once that 
   const store = createStore();
   const first = await createStage({ snapshot: store });
   await ask(first.client);
+  await until(() => store.saves > 0);
   await first.promote();
   first.network = refused;
   const client = first.connect({ snapshot: store, retries: 0 });
@@ -95,6 +96,7 @@ test("records of a prompt out of a snapshot name its version", async () => {
   const store = createStore();
   const stage = await createStage({ snapshot: store });
   await stage.ask();
+  await until(() => store.saves > 0);
   await stage.promote();
   stage.network = refused;
   const client = stage.connect({ snapshot: store, retries: 0 });
@@ -201,6 +203,7 @@ test("the snapshot of another service is not used", async () => {
   const store = createStore();
   const stage = await createStage({ snapshot: store, url: "https://ledger.example.com" });
   await stage.ask();
+  await until(() => store.saves > 0);
   assert.equal(await startAway(stage, store, "https://staging.example.com"), ["fallback", 0]);
   assert.equal(await startAway(stage, store, "https://ledger.example.com"), ["snapshot", 1]);
 });
