@@ -274,6 +274,27 @@ test("commits of LangSmith come in the order of their times, not in that of the 
   assert.equal(prompts[0]!.versions.map(({ number }) => number), ["01", "02", "03"]);
 });
 
+// Such an object becomes no text at all.
+const textless = { toString: "" };
+
+for (
+  const [source, value] of [
+    ["langsmith", { manifest: { lc: 1, id: [textless], kwargs: {} } }],
+    ["langsmith", {
+      manifest: {
+        kwargs: { first: { lc: 1, id: ["PromptTemplate"], kwargs: {} }, last: { lc: 1, id: [textless, "ChatOpenAI"] } },
+      },
+    }],
+    ["promptlayer", { prompt_name: "a", release_labels: [textless, { name: textless }] }],
+    ["promptlayer", { prompt_name: "a", prompt_template: { messages: [{ role: "placeholder", name: textless }] } }],
+    ["promptlayer", { prompt_name: "a", prompt_template: { content: [{ type: textless }] } }],
+  ] as const
+) {
+  test(`${source} takes an object where a text belongs: ${JSON.stringify(value)}`, async () => {
+    await read(source, [fileOf(source, JSON.stringify(value))]);
+  });
+}
+
 test("two prompts whose names become the same are both left out", async () => {
   const text = JSON.stringify(["A b", "a-b", "c"].map((name) => ({ name, version: 1, prompt: "Hi" })));
   const { prompts, faults } = await read("langfuse", [fileOf("langfuse", text)]);

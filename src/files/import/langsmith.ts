@@ -1,6 +1,7 @@
 // LangSmith: commits of prompts. A manifest is a serialisation of LangChain's objects. It is read as data, and never run.
 import { isObject } from "../../schema/struct.ts";
-import { byTitle, leaveOut, objectIn, objectsIn, readObjects, textIn, toConfig, toMessages } from "./reader.ts";
+import { byTitle, leaveOut, listIn, objectIn, objectsIn, readObjects } from "./reader.ts";
+import { textIn, textOf, toConfig, toMessages } from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
 import type { Language } from "../template-logic.ts";
 
@@ -26,7 +27,7 @@ export const readLangSmith: Importer = (files, options) =>
     }),
   );
 
-const nameOf = (value: Json): string => Array.isArray(value.id) ? String(value.id.at(-1)) : "";
+const nameOf = (value: Json): string => textOf(listIn(value, "id").at(-1));
 
 /** The first serialised object with such a name, in the manifest or in what is in it. */
 function findObject(value: unknown, name: RegExp): Json | undefined {
@@ -70,6 +71,5 @@ function modelOf(manifest: Json, template: Json): Json {
     ? undefined
     : findObject(manifest, /^(?!.*(PromptTemplate|Message|Sequence|Binding|Parser|Placeholder)).*$/);
   if (model === undefined) return {};
-  const { id, kwargs } = model;
-  return { provider: Array.isArray(id) ? String(id.at(-2) ?? "") : "", ...isObject(kwargs) ? kwargs : {} };
+  return { provider: textOf(listIn(model, "id").at(-2)), ...objectIn(model, "kwargs") };
 }

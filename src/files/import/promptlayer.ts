@@ -1,7 +1,7 @@
 // PromptLayer: templates as its API gives them.
 import { isObject } from "../../schema/struct.ts";
 import { byTitle, joinTexts, leaveOut, listIn, numberIn, objectIn, objectsIn } from "./reader.ts";
-import { placeIn, readObjects, textIn, toLabel, toVersion } from "./reader.ts";
+import { placeIn, readObjects, textIn, textOf, toLabel, toVersion } from "./reader.ts";
 import type { Importer, Json } from "./reader.ts";
 import type { Language } from "../template-logic.ts";
 
@@ -26,7 +26,7 @@ export const readPromptLayer: Importer = (files, options) =>
       const config = { provider: model.provider, model: model.name, ...objectIn(model, "parameters") };
       const note = textIn(value, "commit_message");
       const labels = listIn(value, "release_labels").map((label) =>
-        toLabel(String(isObject(label) ? label.name : label))
+        toLabel(textOf(isObject(label) ? label.name : label))
       );
       return toVersion({ title, number, place, messages: all, language, config, note, labels }, options);
     }),
@@ -35,5 +35,5 @@ export const readPromptLayer: Importer = (files, options) =>
 /** A placeholder stands for messages. Any other message has a text or parts. */
 const toMessage = ({ role, content, name }: Json): Json =>
   role === "placeholder"
-    ? { role, content: `{{${String(name ?? "history")}}}` }
+    ? { role, content: `{{${textOf(name) || "history"}}}` }
     : { role, content: joinTexts(content) };

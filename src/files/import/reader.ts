@@ -92,9 +92,11 @@ export const listIn = (value: Json, name: string): unknown[] => Array.isArray(va
 /** The items of a list, each as an object. One that is none is empty. */
 export const objectsIn = (value: Json, name: string): Json[] =>
   listIn(value, name).map((item) => isObject(item) ? item : {});
+/** A text, or a number as one. Anything else has none: an object may have a member `toString` that is no function. */
+export const textOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";
 /** The number of a version, which may be a text. */
-export const numberIn = (value: Json, name: string): string =>
-  ["string", "number"].includes(typeof value[name]) ? String(value[name]) : "";
+export const numberIn = (value: Json, name: string): string => textOf(value[name]);
 
 /** `Support version 3` */
 export const placeIn = (title: string, number: string): string => number === "" ? title : `${title} version ${number}`;
@@ -110,7 +112,7 @@ export function leaveOut(value: Json, names: readonly string[], place: string, c
 export function joinTexts(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const texts = content.map((part: unknown) =>
-    isObject(part) && ["text", "input_text", "output_text"].includes(String(part.type)) ? part.text : undefined
+    isObject(part) && ["text", "input_text", "output_text"].includes(textOf(part.type)) ? part.text : undefined
   );
   return texts.every((text) => typeof text === "string") ? texts.join("\n") : content;
 }
