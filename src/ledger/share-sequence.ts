@@ -90,7 +90,7 @@ function leastEvidence(step: ShareStep, difference: number): number {
     least = Math.min(least, value);
     if (slope > 0) high = base;
     else low = base;
-    // The least is between the bounds, so it is less than this value by no more.
+    // The evidence is convex, and is least between the bounds: there it is at most this much less than here.
     if (value < Infinity && Math.abs(slope) * (high - low) < precision) break;
   }
   return least;
