@@ -34,7 +34,7 @@ type Filter = Partial<
   Record<"sessionId" | "text", string> & Record<"status" | "promptVersion" | "from" | "to", number>
 >;
 
-const toLower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const fold = (text: string) => text.toLowerCase().toUpperCase();
 
 /** Whether a record fits a filter, computed as simply as possible. */
 const fits = (filter: Filter) => ({ sessionId, status, promptVersion, createdAt, content }: Shown): boolean =>
@@ -44,7 +44,7 @@ const fits = (filter: Filter) => ({ sessionId, status, promptVersion, createdAt,
   (filter.from === undefined || createdAt >= filter.from) &&
   (filter.to === undefined || createdAt < filter.to) &&
   (filter.text === undefined ||
-    [content.input ?? "", content.output ?? ""].some((text) => toLower(text).includes(toLower(filter.text!))));
+    [content.input ?? "", content.output ?? ""].some((text) => fold(text).includes(fold(filter.text!))));
 
 const moment = ({ entries }: FilledLog) => {
   const times = entries.map(({ createdAt }) => createdAt);
