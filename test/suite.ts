@@ -6,7 +6,8 @@ import type { Test } from "uvu";
 
 /** Where random tests begin: each run makes the same cases, so that a run fails for a change and not by chance. */
 export const seed = Number(process.env.SEED ?? 20261115);
-fc.configureGlobal({ seed });
+// uvu prints the message of an error and not its cause, so the message says what did not hold.
+fc.configureGlobal({ seed, includeErrorInReport: true });
 
 /** Whether tests run in full, as in CI. `npm test` runs a small form of what is exhaustive. */
 export const isFull = process.env.TEST_SCOPE === "full";
