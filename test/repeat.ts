@@ -17,16 +17,21 @@ const { values: { times, beside, syncs }, positionals: [pattern = ""] } = parseA
   },
 });
 
-const busyLoop = "for (;;);";
+// The loops end with the process that began them.
+const busyLoop = "const parent = process.ppid; while (process.ppid === parent);";
 const syncLoop = `
   const { openSync, writeSync, fsyncSync, unlinkSync } = require("node:fs");
-  const path = process.argv[1] + "/syncs-" + process.pid;
+  const parent = process.ppid, path = process.argv[1] + "/syncs-" + process.pid;
   const file = openSync(path, "w");
   unlinkSync(path);
-  for (;;) { writeSync(file, Buffer.alloc(65536), 0, 65536, 0); fsyncSync(file); }`;
+  while (process.ppid === parent) { writeSync(file, Buffer.alloc(65536), 0, 65536, 0); fsyncSync(file); }`;
 
 const loops = [
-  ...Array.from({ length: Number(beside) }, () => spawn("node", ["-e", busyLoop], { stdio: "inherit" })),
+  // Linux shares a processor between sessions first, so loops of one session would weigh no more than one of them.
+  ...Array.from(
+    { length: Number(beside) },
+    () => spawn("node", ["-e", busyLoop], { stdio: "inherit", detached: true }),
+  ),
   ...(syncs ? [spawn("node", ["-e", syncLoop, pathOf(".cache")], { stdio: "inherit" })] : []),
 ];
 process.on("exit", () => loops.forEach((loop) => loop.kill("SIGKILL")));
