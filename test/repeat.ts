@@ -27,7 +27,7 @@ const syncLoop = `
   while (process.ppid === parent) { writeSync(file, Buffer.alloc(65536), 0, 65536, 0); fsyncSync(file); }`;
 
 const loops = [
-  // Linux shares a processor between sessions first, so loops of one session would weigh no more than one of them.
+  // Each has a session of its own: Linux may share the processors between sessions, and loops in one would get one share.
   ...Array.from(
     { length: Number(beside) },
     () => spawn("node", ["-e", busyLoop], { stdio: "inherit", detached: true }),

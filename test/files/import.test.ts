@@ -274,7 +274,7 @@ test("commits of LangSmith come in the order of their times, not in that of the 
   assert.equal(prompts[0]!.versions.map(({ number }) => number), ["01", "02", "03"]);
 });
 
-// Such an object becomes no text at all.
+// `String` throws a TypeError for such an object.
 const textless = { toString: "" };
 
 for (

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { fold } from "../../src/common/fold.ts";
 import type { Prompt } from "../../src/management/prompts.ts";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
@@ -106,7 +107,6 @@ test("finds what a plain search finds, page by page", async () => {
       for (const [nth, [title, text, write]] of prompts.entries()) {
         await push(world, `p${nth}`, messagesOf(text, write), title);
       }
-      const fold = (text: string) => text.toLowerCase().toUpperCase();
       for (const needle of needles.filter((needle) => needle.trim() !== "")) {
         const expected = prompts.flatMap(([title, text], nth) =>
           [title, text, "user"].some((each) => fold(each).includes(fold(needle))) ? [`p${nth}`] : []

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { fold } from "../../src/common/fold.ts";
 import { findPositions } from "../../src/ledger/diagnoses.ts";
 import { noCosting } from "../../src/ledger/scan.ts";
 import { verifyBalanced } from "../balanced.ts";
@@ -33,8 +34,6 @@ const record = async (world: World, body: unknown = goodBody): Promise<string> =
 type Filter = Partial<
   Record<"sessionId" | "text", string> & Record<"status" | "promptVersion" | "from" | "to", number>
 >;
-
-const fold = (text: string) => text.toLowerCase().toUpperCase();
 
 /** Whether a record fits a filter, computed as simply as possible. */
 const fits = (filter: Filter) => ({ sessionId, status, promptVersion, createdAt, content }: Shown): boolean =>
