@@ -6,7 +6,8 @@ import type { Database } from "../../src/database/database.ts";
 import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import { createApiKey } from "../actions.ts";
-import { bearer, createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { bearer, createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";
 import { alertCases, makeAlerts } from "./openapi-alert-cases.ts";
@@ -16,8 +17,8 @@ import { makeWebhooks, webhookCases } from "./openapi-webhook-cases.ts";
 
 /** A world with everything that operations can show, on a database that can be made to fail. */
 export async function openWorld(options: { bodyTimeout?: number } = {}) {
-  const { facts, statements } = await (filled ??= fillWorld());
-  const memory = await openCopy(statements);
+  const { facts, snapshot } = await (filled ??= fillWorld());
+  const memory = await openSnapshot(snapshot);
   const state: { intercept?: () => Promise<never> } = {};
   const failing: Database = {
     ...memory,
@@ -35,7 +36,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
 // Each world is a copy, as filling one takes five times as long.
 let filled: ReturnType<typeof fillWorld> | undefined;
 
-/** What is in a world, and the statements that make its database. */
+/** What is in a world, and a snapshot of its database. */
 async function fillWorld() {
   const world = await createWorld();
   const tokens = { trace_id: "4bf92f35", token_usage: { prompt_tokens: 52, completion_tokens: 4 } };
@@ -74,7 +75,7 @@ async function fillWorld() {
     budgets: await makeBudgets(world),
   };
   await world.drain();
-  return { facts, statements: await readStatements(world.database) };
+  return { facts, snapshot: await takeSnapshot(world.database) };
 }
 
 /** A rollout that ended, and its live version, as a record has them. */

@@ -11,7 +11,8 @@ import type { FeedbackResult } from "../../src/ledger/feedback.ts";
 import { targetOf } from "../../src/ledger/feedback-state.ts";
 import type { Piece, Target } from "../../src/ledger/feedback-state.ts";
 import { verifyFeedback } from "../../src/ledger/verify-feedback.ts";
-import { createTenant, createWorld, goodBody, noon, openCopy, readStatements } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
 
 const test = suite("batches of feedback");
@@ -22,8 +23,8 @@ let made: ReturnType<typeof makeStage> | undefined;
 
 /** A database with some records, which have feedback already: a copy, as making one takes several times as long. */
 async function createStage(): Promise<{ world: Ledger; keyHash: string; otherHash: string; targets: Target[] }> {
-  const { statements, ...stage } = await (made ??= makeStage());
-  return { ...stage, world: { database: await openCopy(statements) } };
+  const { snapshot, ...stage } = await (made ??= makeStage());
+  return { ...stage, world: { database: await openSnapshot(snapshot) } };
 }
 
 async function makeStage() {
@@ -40,8 +41,8 @@ async function makeStage() {
   const thumb = pieceOf(keyHash, first, { value: false });
   await giveFeedback(world.database, [thumb, { ...thumb, value: true }, { ...thumb, author: "ann" }], noon - 1);
   await giveFeedback(world.database, [pieceOf(keyHash, targets[3]!, {})], noon - 1);
-  const statements = await readStatements(world.database);
-  return { statements, keyHash, otherHash: await hashApiKey(other.key), targets };
+  const snapshot = await takeSnapshot(world.database);
+  return { snapshot, keyHash, otherHash: await hashApiKey(other.key), targets };
 }
 
 const pieceOf = (keyHash: string, target: Target, more: Partial<Piece>): Piece => ({

@@ -4,7 +4,8 @@
 import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { Deployment } from "../../src/management/deployments.ts";
-import { adminToken, bearer, createWorld, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { adminToken, bearer, createWorld, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
 import { isFull, suite } from "../suite.ts";
 import { setStage } from "./approval-table.ts";
@@ -93,9 +94,9 @@ const served = async ({ send, key }: World, ref: string): Promise<string | undef
 test("nobody changes alone what is live, and each change request waits for somebody else", async () => {
   const stage = await createWorld(), cast = await setStage(stage, "plain", adminToken);
   const { workspaceId, key, keyId, promptId, deployId } = stage;
-  const statements = await readStatements(stage.database), tenant = { workspaceId, key, keyId, promptId, deployId };
+  const snapshot = await takeSnapshot(stage.database), tenant = { workspaceId, key, keyId, promptId, deployId };
   const property = fc.asyncProperty(fc.constantFrom("ann", "ada"), steps, async (who, all) => {
-    const world = await createWorld({ tenant, database: await openCopy(statements) });
+    const world = await createWorld({ tenant, database: await openSnapshot(snapshot) });
     const tokens: string[] = who === "ann" ? [cast.ann, cast.annsPhone] : [cast.ada];
     const live = await served(world, deployId);
     const done: string[] = [];

@@ -5,7 +5,8 @@ import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { ChangeRequest } from "../../src/management/change-requests.ts";
 import type { Deployment } from "../../src/management/deployments.ts";
-import { adminToken, createWorld, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { adminToken, createWorld, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
 import { isFull, suite } from "../suite.ts";
 import { setStage } from "./approval-table.ts";
@@ -201,14 +202,14 @@ async function makeStage() {
   taken(await world.manage("POST", `/prompts/${world.promptId}/versions`, { ...promptFile, title: "Third" }), 201);
   const { workspaceId, key, keyId, promptId, deployId } = world;
   const tenant = { workspaceId, key, keyId, promptId, deployId };
-  return { tenant, cast, statements: await readStatements(world.database) };
+  return { tenant, cast, snapshot: await takeSnapshot(world.database) };
 }
 
 test("every history leaves what the model says, and the audit log agrees", async () => {
-  const { tenant, cast, statements } = await makeStage();
+  const { tenant, cast, snapshot } = await makeStage();
   const history = fc.array(fc.oneof(...steps), { minLength: 10, maxLength: isFull ? 60 : 30, size: "max" });
   const property = fc.asyncProperty(history, async (all) => {
-    const world = await createWorld({ tenant, database: await openCopy(statements) });
+    const world = await createWorld({ tenant, database: await openSnapshot(snapshot) });
     const real = { world, cast },
       model: Model = {
         ...{ live: 1, served: new Set([1]), isActive: true, needsApproval: true, revision: 2 },

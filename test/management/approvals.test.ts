@@ -11,7 +11,8 @@ import type { Deployment, DeploymentResult } from "../../src/management/deployme
 import type { Event } from "../../src/management/events.ts";
 import type { DeploymentChange } from "../../src/management/history.ts";
 import { call } from "../actions.ts";
-import { adminToken, createTenant, createWorld, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { adminToken, createTenant, createWorld, noon, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Answer, World } from "../helpers.ts";
 import { approvals, approvalsOfProtection, changesOfAll, requestOf, setStage } from "./approval-table.ts";
 import type { Cast, Person } from "./approval-table.ts";
@@ -39,13 +40,13 @@ async function makeStage(stage: Parameters<typeof setStage>[1]) {
   const cast = await setStage(world, stage, adminToken);
   const { workspaceId, key, keyId, promptId, deployId } = world;
   const tenant = { workspaceId, key, keyId, promptId, deployId };
-  return { tenant, cast, statements: await readStatements(world.database) };
+  return { tenant, cast, snapshot: await takeSnapshot(world.database) };
 }
 
 async function openScene(stage: Parameters<typeof setStage>[1] = "plain"): Promise<Scene> {
   if (!stages.has(stage)) stages.set(stage, makeStage(stage));
-  const { tenant, cast, statements } = await stages.get(stage)!;
-  const world = await createWorld({ tenant, database: await openCopy(statements) });
+  const { tenant, cast, snapshot } = await stages.get(stage)!;
+  const world = await createWorld({ tenant, database: await openSnapshot(snapshot) });
   const by: Scene["by"] = (person, method, path, body) => world.manage(method, path, body, as(cast[person]));
   const { deployId } = world;
   return {

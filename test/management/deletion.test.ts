@@ -12,7 +12,8 @@ import { deleteWorkspace } from "../../src/management/deletion.ts";
 import { runUpkeep } from "../../src/management/upkeep.ts";
 import { call } from "../actions.ts";
 import { unbalanced, verifyBalanced } from "../balanced.ts";
-import { createTenant, createWorld, goodBody, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Tenant, World } from "../helpers.ts";
 import { moveCommits } from "./filled-log.ts";
 import { dump, readAll, refused, taken } from "./management.ts";
@@ -25,8 +26,8 @@ let filled: ReturnType<typeof makeFilled> | undefined;
 
 /** A world with one of everything, in its own workspace and in another one: a copy, as making it takes several times as long. */
 async function fill(): Promise<{ world: World; other: Tenant; diagnosisIds: string[] }> {
-  const { tenant, statements, now, ...rest } = await (filled ??= makeFilled());
-  const world = await createWorld({ monthlyLimit: 1e6, tenant, database: await openCopy(statements) });
+  const { tenant, snapshot, now, ...rest } = await (filled ??= makeFilled());
+  const world = await createWorld({ monthlyLimit: 1e6, tenant, database: await openSnapshot(snapshot) });
   return { ...rest, world: Object.assign(world, { now }) };
 }
 
@@ -51,7 +52,7 @@ async function makeFilled() {
   }
   const { workspaceId, key, keyId, promptId, deployId, now } = world;
   const tenant = { workspaceId, key, keyId, promptId, deployId };
-  return { tenant, other, diagnosisIds, now, statements: await readStatements(world.database) };
+  return { tenant, other, diagnosisIds, now, snapshot: await takeSnapshot(world.database) };
 }
 
 const remove = (world: World, confirm = "Acme", { workspaceId }: Tenant = world) =>

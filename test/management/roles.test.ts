@@ -11,7 +11,8 @@ import { protectedRole, roles } from "../../src/management/operation.ts";
 import type { AnyOperation, Role } from "../../src/management/operation.ts";
 import { insertInto } from "../../src/management/table.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
-import { createTenant, createWorld, goodBody, noon, openCopy, promptFile, readStatements } from "../helpers.ts";
+import { createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Answer, World } from "../helpers.ts";
 import { dump, taken, toLines } from "./management.ts";
 
@@ -191,14 +192,14 @@ type Stage = { world: World; own: Named; foreign: Named; tokens: Record<"all" | 
 
 /** Two workspaces with one of everything, and a token of each role for all workspaces and for the first. */
 async function setStage(isProtected: boolean): Promise<Stage> {
-  const { tenant, statements, ...made } = await (isProtected ? guarded ??= makeStage(true) : open ??= makeStage(false));
-  return { ...made, world: await createWorld({ tenant, database: await openCopy(statements) }) };
+  const { tenant, snapshot, ...made } = await (isProtected ? guarded ??= makeStage(true) : open ??= makeStage(false));
+  return { ...made, world: await createWorld({ tenant, database: await openSnapshot(snapshot) }) };
 }
 
 // Each is a copy, as making one takes five times as long.
 let open: ReturnType<typeof makeStage> | undefined, guarded: typeof open;
 
-/** What a stage has, and the statements that make its database. */
+/** What a stage has, and a snapshot of its database. */
 async function makeStage(isProtected: boolean) {
   const world = await createWorld();
   const own = await namedOf(world);
@@ -225,7 +226,7 @@ async function makeStage(isProtected: boolean) {
   await world.drain();
   const { workspaceId, key, keyId, promptId, deployId } = world;
   const tenant = { workspaceId, key, keyId, promptId, deployId };
-  return { tenant, own, foreign, tokens, statements: await readStatements(world.database) };
+  return { tenant, own, foreign, tokens, snapshot: await takeSnapshot(world.database) };
 }
 
 /** The role that a call requires. */

@@ -12,7 +12,8 @@ import { openDatabase } from "../../src/database/open.ts";
 import { migrate } from "../../src/migrate.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
-import { createTenant, createWorld, managementOf, openCopy, readStatements } from "../helpers.ts";
+import { createTenant, createWorld, managementOf } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import { verify } from "../actions.ts";
 import { createHistory, readEntries, replay } from "./histories.ts";
 import { taken } from "./management.ts";
@@ -24,7 +25,7 @@ const { id: gone } = taken<{ id: string }>(await world.manage("POST", "/workspac
 taken(await world.manage("DELETE", `/workspaces/${gone}?confirm=Gone`));
 // A random history may end without a price.
 taken(await world.manage("POST", "/prices", { model: "o", input: "1", output: "2" }));
-const statements = await readStatements(world.database);
+const snapshot = await takeSnapshot(world.database);
 const entries = await readEntries(world);
 const noChecks = ["pragma ignore_check_constraints = on", "pragma foreign_keys = off"];
 const dropTriggers = ["drop trigger audit_log_no_delete", "drop trigger audit_log_no_update"];
@@ -33,7 +34,7 @@ const triggers = (await world.database.read({
 }))
   .map(({ sql }) => String(sql));
 
-const copy = await openCopy(statements);
+const copy = await openSnapshot(snapshot);
 // In a transaction, the second of these has no effect.
 for (const sql of noChecks) await copy.read({ sql });
 
