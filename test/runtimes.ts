@@ -1,5 +1,5 @@
 // The runtimes that the tests run on, and how each runs a file of ours.
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import process from "node:process";
@@ -18,10 +18,21 @@ const denoPermissions = ["read", "write", "env", "ffi", "sys", "net"].map((name)
 
 const bundled = new Map<string, string>();
 
-/** A file with all that it imports but native modules, as JavaScript that is made once by each process of tests. */
+/** When the run began that this process belongs to: in ms since 1970. */
+const runBegan = Number(process.env.TEST_RUN_BEGAN ?? Infinity);
+
+/** A file with all that it imports but native modules, as JavaScript that is made once in each run of tests. */
 function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
   const known = bundled.get(file);
   if (known !== undefined) return known;
+  const path = pathOf(`.cache/node/${name}.mjs`);
+  // Otherwise another process of the run has made it.
+  if ((statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < runBegan) build(file, path);
+  bundled.set(file, path);
+  return path;
+}
+
+function build(file: string, path: string): void {
   const { buildSync } = createRequire(import.meta.url)("esbuild") as typeof import("esbuild");
   const { outputFiles: [output] } = buildSync({
     entryPoints: [pathOf(file)],
@@ -34,13 +45,10 @@ function bundleOf(file: string, name = file.replaceAll("/", "-")): string {
     // Packages in CommonJS require those of Node.
     banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
   });
-  const path = pathOf(`.cache/node/${name}.mjs`);
   mkdirSync(dirname(path), { recursive: true });
   // Another process may be starting what is there.
   writeFileSync(`${path}.${process.pid}`, output!.contents);
   renameSync(`${path}.${process.pid}`, path);
-  bundled.set(file, path);
-  return path;
 }
 
 /** The bundle of the reader thread of a service. */

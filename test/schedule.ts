@@ -51,6 +51,7 @@ export const defaultSlots = availableParallelism() + 1;
 
 const patience = Number(process.env.CHECK_PATIENCE ?? 240); // seconds without output after which a job is ended
 
+const runBegan = String(Date.now());
 const folders = [pathOf("node_modules/.bin"), process.env.PATH];
 const groups = new Set<number>(); // the process groups that run
 process.on("exit", endAll);
@@ -70,7 +71,8 @@ function killGroup(group: number): void {
 }
 
 function start([program, ...args]: string[], env: Record<string, string> = {}): ChildProcess {
-  const settings = { ...process.env, PATH: folders.join(":"), NO_COLOR: "1", IN_TESTS: "1", ...env };
+  const path = folders.join(":");
+  const settings = { ...process.env, PATH: path, NO_COLOR: "1", IN_TESTS: "1", TEST_RUN_BEGAN: runBegan, ...env };
   const child = spawn(program!, args, { cwd: pathOf("."), env: settings, detached: true, stdio: "pipe" });
   if (child.pid !== undefined) groups.add(child.pid);
   return child;

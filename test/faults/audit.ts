@@ -14,7 +14,7 @@ import { fileOf } from "../../src/database/source.ts";
 import { copyTo, findDamage } from "../../src/database/maintenance.ts";
 import { unbalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
-import { createTenant, managementOf } from "../helpers.ts";
+import { createTenant, managementOf, openMemory } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Outcomes } from "./load.ts";
 
@@ -31,13 +31,11 @@ export type Audit = {
 
 export async function createSeededDatabase(url: string, monthlyLimit = 1_000_000_000): Promise<SeededDatabase> {
   const path = fileOf(url);
-  const { path: folder, remove } = await createFolder();
-  const database = openDatabase(path === undefined ? url : `file:${folder}/seed.db`, "manage");
-  await migrate(database, migrations, Date.now());
+  const database = path === undefined ? openDatabase(url, "manage") : await openMemory();
+  if (path === undefined) await migrate(database, migrations, Date.now());
   const tenant = await createTenant(managementOf(database, Date.now), monthlyLimit);
   if (path !== undefined) await copyTo(database, path);
   database.close();
-  await remove();
   return { url, tenant };
 }
 
