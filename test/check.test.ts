@@ -132,12 +132,13 @@ test.full("reasons of skipped tests and the slowest files are shown", async () =
 test.full("CI runs what differs between runtimes in full on each, and all else in full on Node alone", async () => {
   const body = 'console.log(process.env.TEST_SCOPE); if (isFull || "Bun" in globalThis) throw new Error("seen")';
   const file = (name: string, head?: string) => fileOf(name, [body], head).replace("suite }", "isFull, suite }");
-  const settings = await withFiles({ same: file("same"), differs: file("differs", everywhereInCi) });
+  const more = fileOf("more", ['throw new Error("seen")']).replace("test(", "const add = test.full; add(");
+  const settings = await withFiles({ same: file("same"), differs: file("differs", everywhereInCi), more });
   const { out } = await runCommand(["sh", "-c", `${scripts.check} rest`], settings);
   const repeats = [...out.matchAll(/^repeat: (.*) "does 1"$/gm)].map(([, command]) => command).sort();
   assert.equal(repeats, [
     ...["bun", "deno", "node"].map((runtime) => `TEST_SCOPE=full npm run -s test:${runtime} -- differs.test.ts`),
-    "TEST_SCOPE=full npm run -s test:node -- same.test.ts",
+    ...["more", "same"].map((name) => `TEST_SCOPE=full npm run -s test:node -- ${name}.test.ts`),
     "npm run -s test:bun -- same.test.ts",
   ]);
 });

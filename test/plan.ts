@@ -45,7 +45,7 @@ export function listFiles(): TestFile[] {
       runsInFull: isOfRuntimes ? everywhere : says("Runs on Node alone") ? ["Node"] : engines,
       isOfRuntimes,
       // Where there are two places, each test runs in one of them.
-      hasFullForm: /\bisFull\b|\btest\.full\(|\bopenPlaces\b/.test(source),
+      hasFullForm: /\bisFull\b|\btest\.full\b|\bopenPlaces\b/.test(source),
       isAlone: says("Runs without others beside it"),
     };
   });

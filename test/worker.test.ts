@@ -232,7 +232,9 @@ for (
 ) {
   if (url === undefined) continue;
   if ("binary" in sqld) {
-    test(`the ${name} serves and records over HTTP, as its bindings say`, () => servesAndRecords(sqld.binary, url));
+    // What a Worker gets is the bundle.
+    const add = name === "source" && bundled !== undefined ? test.full : test;
+    add(`the ${name} serves and records over HTTP, as its bindings say`, () => servesAndRecords(sqld.binary, url));
   } else {
     console.log(`skipped: a Worker's ${name} on its store: ${sqld.missing}`);
     test.skip();

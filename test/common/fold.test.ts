@@ -1,12 +1,14 @@
-// Folding of case, on all characters.
+// Folding of case, on all characters, or in part on those of the first two planes, which have all letters with two cases.
 import fc from "fast-check";
-import { suite } from "../suite.ts";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { fold } from "../../src/common/fold.ts";
 
 const test = suite("folding");
 
-const characters = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff)
+const characters = Array.from({ length: isFull ? 0x110000 : 0x20000 }, (_, code) => code).filter((code) =>
+  code < 0xd800 || code > 0xdfff
+)
   .map((code) => String.fromCodePoint(code));
 
 test("a character folds as its capital and its small letter do, and once folded stays", () => {
