@@ -33,7 +33,7 @@ const list = async () => (await runIn(["backup", "list", "--json"], settings)).j
 
 test("after the disk is gone, the newest backup restores with all that was answered before it", async () => {
   const service = await startService(currentRuntime, { DATABASE_URL: seeded.url });
-  const load = startLoad({ bases: [service.url], connections: 8, tenant: seeded.tenant });
+  const load = startLoad({ bases: [service.url], connections: 8, tenant: seeded.tenant, thinkMs: 20 });
   while (load.outcomes.recorded.length < 100) await load.untilSuccess();
   const recorded = [...load.outcomes.recorded];
   const { code, said } = await cli(["backup", "now"]);

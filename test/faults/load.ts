@@ -41,13 +41,15 @@ const timeoutMs = 60_000; // for the next success
 
 /** Sends reads and submits to services until it is stopped, and adds their outcomes. */
 export function startLoad(
-  { bases, connections, tenant, content = () => goodBody.content, outcomes = emptyOutcomes() }: {
-    bases: string[];
-    connections: number;
-    tenant: Tenant;
-    content?: (number: number) => { input: string };
-    outcomes?: Outcomes;
-  },
+  { bases, connections, tenant, thinkMs = pace.thinkMs, content = () => goodBody.content, outcomes = emptyOutcomes() }:
+    {
+      bases: string[];
+      connections: number;
+      tenant: Tenant;
+      thinkMs?: number;
+      content?: (number: number) => { input: string };
+      outcomes?: Outcomes;
+    },
 ): Load {
   let isStopped = false;
   let succeeded = (_sentAt: number) => {};
@@ -72,7 +74,7 @@ export function startLoad(
         outcomes.times.push(performance.now() - sentAt);
         if (status < 300) succeeded(sentAt);
         isOpen = answered.get("connection") !== "close";
-        if (pace.thinkMs > 0) await new Promise((resolve) => setTimeout(resolve, pace.thinkMs));
+        if (thinkMs > 0) await new Promise((resolve) => setTimeout(resolve, thinkMs));
       } catch {
         count(outcomes, 0);
         unanswered.add(number);
