@@ -109,7 +109,7 @@ test("a key that may not remove leaves a backup, and a failure that says so", as
 
 test("a bucket that is full is what the command says", async () => {
   const full: Fault = ({ method }, response) => method === "PUT" && refuse(response, 507, "XMinioStorageFull", "Full");
-  const { code, said } = await bucket.during(full, () => cli(["backup", "now"]));
+  const { code, said } = await bucket.during(full, () => runIn(["backup", "now"], settings));
   assert.is(code, 1);
   assert.match(said, /^promptledger: s3:\S+ cannot be written: 507 XMinioStorageFull\. Full$/m);
 });

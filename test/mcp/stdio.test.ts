@@ -6,6 +6,7 @@ import { createFolder, runFile, startCommand, startService, until } from "../con
 import { serveLines } from "../../src/mcp/stdio.ts";
 import type { Answerer } from "../../src/mcp/stdio.ts";
 import { linesOf, tooLong } from "../../src/runtime/lines.ts";
+import { runIn } from "../cli/places.ts";
 import { adminToken, promptFile } from "../helpers.ts";
 import { commandOf, currentRuntime } from "../runtimes.ts";
 import { bodyOf } from "./agent.ts";
@@ -109,9 +110,9 @@ const cli = (args: string[], input?: string, env: Record<string, string> = {}) =
   runFile(currentRuntime, "src/cli.ts", args, { DATABASE_URL, ...env }, input);
 
 test("the command writes messages alone to stdout, and ends with its input", async () => {
-  assert.is((await cli(["workspace", "create", "--name", "Acme"])).code, 0);
+  assert.is((await runIn(["workspace", "create", "--name", "Acme"], { DATABASE_URL })).code, 0);
   const push = ["prompt", "push", "-", "--name", "greeting", "--deploy", "production"];
-  assert.is((await cli(push, JSON.stringify(promptFile))).code, 0);
+  assert.is((await runIn(push, { DATABASE_URL }, JSON.stringify(promptFile))).code, 0);
   const call = (id: number, name: string, input: object) =>
     bodyOf("tools/call", { name, arguments: input }, undefined, id);
   const lines = [
@@ -123,19 +124,20 @@ test("the command writes messages alone to stdout, and ends with its input", asy
   assert.equal([code, said], [0, ""]);
   const answers = out.trimEnd().split("\n").map((line) => JSON.parse(line));
   assert.equal(answers.map(({ id, error }) => error?.code ?? id).sort(), [-32700, 1, 2]);
-  const audit = JSON.parse((await cli(["audit", "list", "--json"])).out) as { source: string; actor: string }[];
-  assert.equal([audit[0]!.source, audit[0]!.actor], ["mcp", "ada"]);
+  const { json } = await runIn(["audit", "list", "--json"], { DATABASE_URL });
+  const [last] = json as { source: string; actor: string }[];
+  assert.equal([last!.source, last!.actor], ["mcp", "ada"]);
 });
 
 test("a role and a workspace bound what the command may do", async () => {
   const list = `${bodyOf("tools/list", {})}\n`;
   const countOf = async (...args: string[]) => JSON.parse((await cli(["mcp", ...args], list)).out).result.tools.length;
   assert.equal([await countOf("--role", "viewer"), await countOf(), await countOf("--role", "admin")], [8, 11, 12]);
-  const { code, said } = await cli(["mcp", "--workspace", "None"], list);
+  const { code, said } = await runIn(["mcp", "--workspace", "None"], { DATABASE_URL });
   assert.is(code, 1);
   assert.match(said, "None");
-  assert.match((await cli(["mcp", "--role", "owner"])).said, "--role must be viewer");
-  assert.match((await cli(["mcp"], list, { DATABASE_URL: `file:${folder.path}/none.db` })).said, "does not exist");
+  assert.match((await runIn(["mcp", "--role", "owner"], { DATABASE_URL })).said, "--role must be viewer");
+  assert.match((await runIn(["mcp"], { DATABASE_URL: `file:${folder.path}/none.db` })).said, "does not exist");
 });
 
 test("on a service without MCP, or with a wrong token, each request gets an error that says so", async () => {
@@ -160,7 +162,7 @@ test("on a service without MCP, or with a wrong token, each request gets an erro
         ],
       ] as const
     ) {
-      const { code, said } = await cli(["mcp", "--server", service.url, ...bound], "", {
+      const { code, said } = await runIn(["mcp", "--server", service.url, ...bound], {
         PROMPTLEDGER_TOKEN: adminToken,
       });
       assert.equal([code, said], [1, `promptledger: ${words}\n`]);
