@@ -26,7 +26,7 @@ export async function openSnapshot({ attach }: Snapshot): Promise<Database> {
   await database.read(attach);
   await database.write([
     // Makes room for the pages.
-    { sql: "create table filler as select zeroblob(4096 * count(*)) from snapshot.pages" },
+    { sql: "create table filler as select zeroblob(sum(length(data))) from snapshot.pages" },
     { sql: "drop table filler" },
     { sql: "update sqlite_dbpage set data = pages.data from snapshot.pages where pgno = number" },
     // SQLite reads the first page again when what was done to it is undone.
