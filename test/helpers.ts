@@ -104,7 +104,7 @@ export function captureLog(level: LogLevel, format: LogFormat = "json", clock = 
 
 export const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-/** Makes a migrated database in memory: a copy, as migrating one takes eight times as long. */
+/** Makes a migrated database in memory: a copy, as migrating one takes more than ten times as long. */
 export const openMemory = async (): Promise<Database> => openSnapshot(await (migrated ??= takeMigrated()));
 
 let migrated: Promise<Snapshot> | undefined;
@@ -147,7 +147,7 @@ async function makeTenant(monthlyLimit: number): Promise<Made> {
   return { tenant, snapshot: await takeSnapshot(database) };
 }
 
-/** A database with a tenant. One in memory is a copy, as making the tenant takes as long as making the database. */
+/** A database with a tenant. One in memory is a copy, as making the tenant takes four times as long as that. */
 async function openTenant(
   monthlyLimit: number,
   { database, tenant }: { database?: Database; tenant?: Tenant },

@@ -20,7 +20,7 @@ const settings = { DATABASE_URL: seeded.url };
 test("a backup under load has everything that was answered before it, balances, and does not disturb the service", async () => {
   const service = await startService(currentRuntime, settings);
   const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant, thinkMs: 20 });
-  while (load.outcomes.recorded.length < 100) await load.untilSuccess();
+  while (load.outcomes.recorded.length < 300) await load.untilSuccess();
   const recorded = [...load.outcomes.recorded];
   const file = `${folder}/a copy.db`;
   const { code, out, said } = await runFile(currentRuntime, "src/cli.ts", ["backup", file, "--json"], settings);

@@ -44,7 +44,7 @@ const fresh = () => ({ ...seeded, url: `file:${folder}/restored-${nth++}.db` });
 test("a backup under load has everything that was answered before it, balances, and is listed, checked and restored", async () => {
   const service = await startService(currentRuntime, { DATABASE_URL: seeded.url });
   const load = startLoad({ bases: [service.url], connections: 16, tenant: seeded.tenant, thinkMs: 20 });
-  while (load.outcomes.recorded.length < 100) await load.untilSuccess();
+  while (load.outcomes.recorded.length < 300) await load.untilSuccess();
   const recorded = [...load.outcomes.recorded];
   const { name, createdAt, bytes, removed } = await backUp({}, true);
   await load.untilSuccess();

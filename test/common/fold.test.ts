@@ -6,10 +6,8 @@ import { fold } from "../../src/common/fold.ts";
 
 const test = suite("folding");
 
-const characters = Array.from({ length: isFull ? 0x110000 : 0x20000 }, (_, code) => code).filter((code) =>
-  code < 0xd800 || code > 0xdfff
-)
-  .map((code) => String.fromCodePoint(code));
+const codes = Array.from({ length: isFull ? 0x110000 : 0x20000 }, (_, code) => code);
+const characters = codes.filter((code) => code < 0xd800 || code > 0xdfff).map((code) => String.fromCodePoint(code));
 
 test("a character folds as its capital and its small letter do, and once folded stays", () => {
   const wrong = characters.filter((character) => {

@@ -29,6 +29,7 @@ export type Audit = {
   slow?: string[];
 };
 
+/** Makes a database with a tenant. A file is a copy of one in memory, which need not be migrated on the disk. */
 export async function createSeededDatabase(url: string, monthlyLimit = 1_000_000_000): Promise<SeededDatabase> {
   const path = fileOf(url);
   const database = path === undefined ? openDatabase(url, "manage") : await openMemory();

@@ -16,6 +16,16 @@ export type Outcomes = {
   times: number[];
 };
 
+export type LoadOptions = {
+  bases: string[];
+  connections: number;
+  tenant: Tenant;
+  /** How long a connection waits before the next request, in ms. */
+  thinkMs?: number;
+  content?: (number: number) => { input: string };
+  outcomes?: Outcomes;
+};
+
 export type Load = {
   outcomes: Outcomes;
   /** Resolves once a request that is sent from now on succeeds, or after a minute. Returns how many ms that took. */
@@ -40,17 +50,14 @@ export const pace = { thinkMs: 0, pauseMs: 20 };
 const timeoutMs = 60_000; // for the next success
 
 /** Sends reads and submits to services until it is stopped, and adds their outcomes. */
-export function startLoad(
-  { bases, connections, tenant, thinkMs = pace.thinkMs, content = () => goodBody.content, outcomes = emptyOutcomes() }:
-    {
-      bases: string[];
-      connections: number;
-      tenant: Tenant;
-      thinkMs?: number;
-      content?: (number: number) => { input: string };
-      outcomes?: Outcomes;
-    },
-): Load {
+export function startLoad({
+  bases,
+  connections,
+  tenant,
+  thinkMs = pace.thinkMs,
+  content = () => goodBody.content,
+  outcomes = emptyOutcomes(),
+}: LoadOptions): Load {
   let isStopped = false;
   let succeeded = (_sentAt: number) => {};
   const target = `/v1/prompts?deployId=${tenant.deployId}`;

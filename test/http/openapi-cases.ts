@@ -7,8 +7,8 @@ import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
-import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Sent } from "./openapi-contract.ts";
 import { alertCases, makeAlerts } from "./openapi-alert-cases.ts";
 import { budgetCases, makeBudgets } from "./openapi-budget-cases.ts";
@@ -33,7 +33,7 @@ export async function openWorld(options: { bodyTimeout?: number } = {}) {
   return Object.assign(world, { ...facts, state });
 }
 
-// Each world is a copy, as filling one takes five times as long.
+// Each world is a copy, as filling one takes many times as long.
 let filled: ReturnType<typeof fillWorld> | undefined;
 
 /** What is in a world, and a snapshot of its database. */

@@ -12,8 +12,8 @@ import { targetOf } from "../../src/ledger/feedback-state.ts";
 import type { Piece, Target } from "../../src/ledger/feedback-state.ts";
 import { verifyFeedback } from "../../src/ledger/verify-feedback.ts";
 import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
-import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { World } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 
 const test = suite("batches of feedback");
 

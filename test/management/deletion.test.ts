@@ -13,8 +13,8 @@ import { runUpkeep } from "../../src/management/upkeep.ts";
 import { call } from "../actions.ts";
 import { unbalanced, verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
-import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Tenant, World } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import { moveCommits } from "./filled-log.ts";
 import { dump, readAll, refused, taken } from "./management.ts";
 

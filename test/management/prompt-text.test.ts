@@ -231,9 +231,9 @@ test("contents with the same description are the same JSON", () => {
 });
 
 test("different texts have different descriptions", () => {
-  const texts = new Set(["", ...parts]);
+  const texts = new Set(["", ...parts]), lasts = isFull ? ["", ...parts] : [""];
   for (const one of parts) {
-    for (const other of parts) for (const third of isFull ? ["", ...parts] : [""]) texts.add(one + other + third);
+    for (const other of parts) for (const last of lasts) texts.add(one + other + last);
   }
   const places = [
     (text: string) => ({ title: text }),

@@ -12,8 +12,8 @@ import type { AnyOperation, Role } from "../../src/management/operation.ts";
 import { insertInto } from "../../src/management/table.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
 import { createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
-import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import type { Answer, World } from "../helpers.ts";
+import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 import { dump, taken, toLines } from "./management.ts";
 
 const test = suite("roles");
