@@ -29,6 +29,7 @@ const fileOf = (name: string, bodies: string[], head = ""): string =>
 /** Settings for a folder with these test files. */
 async function withFiles(files: Record<string, string>): Promise<{ TEST_FOLDER: string }> {
   const path = await mkdtemp(`${folder.path}/tests-`);
+  await writeFile(`${path}/package.json`, '{ "type": "module" }\n');
   for (const [name, text] of Object.entries(files)) await writeFile(`${path}/${name}.test.ts`, text);
   return { TEST_FOLDER: path };
 }
@@ -75,6 +76,33 @@ test.full("one test of a file can be repeated", async () => {
     "Node: 1 passed, 0 failed",
     "Node: 0 passed, 1 failed",
   ]);
+});
+
+test("a file or a test that is not there gets the nearest ones, and fails", async () => {
+  const { TEST_FOLDER } = await withFiles({
+    bad: fileOf("bad", ["", ""]),
+    worse: fileOf("worse", [""], "// Runs on Node alone.\n"),
+  });
+  const run = async (runtime: string, ...args: string[]) => {
+    const { code, out } = await runCommand([
+      "sh",
+      "-c",
+      `${scripts[`test:${runtime}`]} ${args.map((arg) => `'${arg}'`).join(" ")}`,
+    ], { TEST_FOLDER });
+    return [code, out.slice(out.indexOf(" failed\n") + 8)];
+  };
+  assert.equal(await run("node", "wors", "does 3"), [1, 'No test has the name "does 3". The nearest:\n  does 1\n']);
+  assert.equal(await run("node", "bat"), [1, "No file's path contains bat. The nearest:\n  bad\n  worse\n"]);
+  assert.equal(await run("bun", "worse"), [1, "Bun runs none of these files:\n  worse.test.ts\n"]);
+});
+
+test("a file that is badly formatted is named, with the command that mends it", async () => {
+  const { TEST_FOLDER } = await withFiles({ neat: "const neat = 1;\n", untidy: "const  untidy = 1\n" });
+  const { code, out } = await runCommand(["sh", "-c", `${scripts.check} format`], { TEST_FOLDER });
+  assert.is(code, 1);
+  assert.match(out, `${TEST_FOLDER}/untidy.test.ts`);
+  assert.not.match(out, "neat.test.ts");
+  assert.match(out, "\nmend: npx deno fmt\n");
 });
 
 /** Whether a process has ended. One that nobody has waited for is still listed. */

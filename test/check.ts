@@ -7,6 +7,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { reportOn } from "../src/runtime/terminal.ts";
 import {
+  cures,
   defaultSteps,
   durations,
   durationsPath,
@@ -86,6 +87,7 @@ function show({ job, output, failed, crash }: JobResult): void {
   console.log(`FAILED ${nameOf(job)}${crash === undefined ? "" : `: ${crash}`}\n${output.trimEnd()}`);
   const names = job.file === undefined ? [] : crash === undefined ? failed : [undefined];
   for (const name of names) console.log(`repeat: ${repeatCommand(job, name)}`);
+  if (cures[job.on] !== undefined) console.log(`mend: ${cures[job.on]}`);
   console.log();
 }
 

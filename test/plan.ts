@@ -54,9 +54,14 @@ export function listFiles(): TestFile[] {
 const commands: Record<string, string[]> = {
   // The script of the console runs in browsers, and so has types of its own.
   types: ["sh", "-c", "tsc && tsc -p src/console/assets"],
-  format: ["deno", "fmt", "--check", "--quiet"],
+  // With --quiet it would not name the files.
+  format: ["deno", "fmt", "--check", ...process.env.TEST_FOLDER === undefined ? [] : [testFolder]],
   lint: ["deno", "lint", "--quiet"],
 };
+
+/** The commands that mend what a step found. */
+export const cures: Readonly<Record<string, string>> = { format: "npx deno fmt" };
+
 const runtimes: Record<string, Runtime> = { node: "Node", bun: "Bun", deno: "Deno" };
 
 export const defaultSteps = [...Object.keys(commands), ...Object.keys(runtimes)];

@@ -5,6 +5,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
+import { otherNames } from "./chosen.ts";
 import { currentRuntime } from "./runtimes.ts";
 import { listFiles, testFolder } from "./plan.ts";
 import { resultMark } from "./schedule.ts";
@@ -87,16 +88,38 @@ process.exit();
 
 async function runChosen(pattern: string, name: string | undefined): Promise<void> {
   if (name !== undefined) process.env.TEST_NAME = name;
-  const files = listFiles().filter(({ file, runsInFull }) =>
-    file.includes(pattern) && runsInFull.includes(currentRuntime)
-  );
-  let passed = 0, failed = 0;
+  const all = listFiles();
+  const named = all.filter(({ file }) => file.includes(pattern));
+  const files = named.filter(({ runsInFull }) => runsInFull.includes(currentRuntime));
+  let passed = 0, failed = 0, skipped = 0;
   for (const { file } of files) {
     console.log(file);
     const result = await runFile(file);
     passed += result.passed;
     failed += result.failed.length;
+    skipped += result.skipped;
   }
   console.log(`\n${currentRuntime}: ${passed} passed, ${failed} failed`);
+  const say = (text: string, others: string[] = []) => console.log([text, ...others].join("\n  "));
+  if (named.length === 0) {
+    const paths = all.map(({ file }) => file.replace(/\.test\.ts$/, ""));
+    say(`No file's path contains ${pattern}. The nearest:`, await findNearest(pattern, paths));
+  } else if (files.length === 0) {
+    say(`${currentRuntime} runs none of these files:`, named.map(({ file }) => file));
+  } else if (passed + failed + skipped === 0) {
+    if (name === undefined) say("These files have no tests here");
+    else if (otherNames.includes(name)) say("This test runs in full alone: set TEST_SCOPE=full");
+    else say(`No test has the name ${JSON.stringify(name)}. The nearest:`, await findNearest(name, otherNames));
+  }
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+}
+
+/** The five names that contain a word, or else are nearest to it. Of a path its end counts too. */
+async function findNearest(word: string, names: string[]): Promise<string[]> {
+  const { distanceOf } = await import("../src/cli/parameters.ts");
+  const distances = names.map((name): [string, number] => [
+    name,
+    name.includes(word) ? 0 : Math.min(distanceOf(word, name), distanceOf(word, name.slice(name.lastIndexOf("/") + 1))),
+  ]);
+  return distances.sort(([, a], [, b]) => a - b).slice(0, 5).map(([name]) => name);
 }

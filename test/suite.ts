@@ -3,6 +3,7 @@ import process from "node:process";
 import fc from "fast-check";
 import { suite as uvuSuite } from "uvu";
 import type { Test } from "uvu";
+import { isChosen, leaveOut } from "./chosen.ts";
 
 /** Where random tests begin: each run makes the same cases, so that a run fails for a change and not by chance. */
 export const seed = Number(process.env.SEED ?? 20261115);
@@ -11,9 +12,6 @@ fc.configureGlobal({ seed, includeErrorInReport: true });
 
 /** Whether tests run in full, as in CI. `npm test` runs a small form of what is exhaustive. */
 export const isFull = process.env.TEST_SCOPE === "full";
-
-/** Whether a test is to run: all are, unless TEST_NAME names one. */
-export const isChosen = (name: string): boolean => (process.env.TEST_NAME ?? name) === name;
 
 type Add = (title: string, run: Parameters<Test>[1]) => void;
 
@@ -27,7 +25,7 @@ export function suite(name: string): Suite {
     if (isChosen(title)) test(title, run);
   };
   const full: Add = (title, run) => {
-    if (isFull) add(title, run);
+    if (isFull || leaveOut(title)) add(title, run);
   };
   const { before, after, only, skip, run } = test;
   return Object.assign((title: string, run: Parameters<Test>[1]) => add(title, run), {

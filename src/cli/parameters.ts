@@ -241,7 +241,7 @@ export function guess(word: string, known: string[], prefix = ""): string {
 }
 
 /** How many characters must be added, removed or replaced to make one word of another. */
-function distanceOf(from: string, to: string): number {
+export function distanceOf(from: string, to: string): number {
   let row = [...to, ""].map((_, index) => index);
   for (const [at, character] of [...from].entries()) {
     const next = [at + 1];
