@@ -1,10 +1,12 @@
 // `events`: what has changed, in order, and with `--follow` whatever changes from now on.
 import { stringify } from "../common/json-text.ts";
 import { Refusal } from "../common/errors.ts";
+import { createCursorCheck } from "../database/page.ts";
 import { listEvents, versionsText } from "../management/events.ts";
 import type { Event, EventList } from "../management/events.ts";
 import type { CommandContext, Outcome } from "./command.ts";
 import { formatTime, oneLine, withIsoTimes } from "./format.ts";
+import { listLimit, maxPageSize, readPage } from "./lists.ts";
 import { present } from "./operation-commands.ts";
 
 type Input = Parameters<typeof listEvents.run>[1];
@@ -35,11 +37,26 @@ export const eventPresentations = [
         : undefined,
     async run(context, input): Promise<Outcome> {
       if (context.args.has("follow")) return await follow(context, input);
-      const { items, next } = await context.call(listEvents, input);
+      const { items, next } = await list(context, input);
       return { data: items, rows: items.map(toRow), note: `To go on from here: --after ${next}` };
     },
   }),
 ];
+
+/** The first events, as many as `--limit` says. A response has at most a page of them. */
+async function list({ args, call }: CommandContext, input: Input): Promise<EventList> {
+  const max = args.findNumber("limit") ?? listLimit;
+  const items: Event[] = [];
+  const check = createCursorCheck();
+  for (let { after } = input;;) {
+    const limit = Math.min(maxPageSize, max - items.length);
+    const page = await readPage(call, listEvents, { ...input, after, limit });
+    items.push(...page.items);
+    if (items.length >= max || page.items.length < limit) return { items, next: page.next };
+    after = String(page.next);
+    check(after);
+  }
+}
 
 /** Writes events as they come. Without `--after` it begins with the next one. */
 async function follow(

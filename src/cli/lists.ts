@@ -8,10 +8,10 @@ import type { Call, CommandContext, Outcome } from "./command.ts";
 
 type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 
-const maxPageSize = 1000;
+export const maxPageSize = 1000;
 
 /** How many of the newest entries a list has by default. */
-const listLimit = 50;
+export const listLimit = 50;
 
 /** All pages of a list. */
 export const pagesOf = <Input extends object, Item>(
@@ -84,13 +84,13 @@ function timeFirst(item: object): Record<string, unknown> {
   return createdAt === undefined ? rest : { createdAt, ...rest };
 }
 
-async function readPage<Input extends object, Item>(
+/** A page of what an operation lists. The URL of the service may be that of another one. */
+export async function readPage<Input extends object, Output extends { items: unknown[] }>(
   call: Call,
-  operation: Listing<Input, Item>,
-  input: Input & PageRequest,
-): Promise<Page<Item>> {
+  operation: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
   const page = await call(operation, input);
-  // The URL may be that of another service.
   if (!Array.isArray(page.items)) throw unusable("Unexpected response. Is this a promptledger server?");
   return page;
 }

@@ -4,7 +4,8 @@ import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
-import type { Call, Command } from "../../src/cli/command.ts";
+import type { Arguments } from "../../src/cli/arguments.ts";
+import type { Call, Command, CommandContext } from "../../src/cli/command.ts";
 import { commands, findByName } from "../../src/cli/commands.ts";
 import { help } from "../../src/cli/help.ts";
 import { isNeeded, isWorkspace, readUsage, usageOf } from "../../src/cli/parameters.ts";
@@ -161,6 +162,7 @@ const samples: Record<string, string> = {
   TYPES: "deployment.*",
   FILE: "file.json",
   NAME: "name",
+  DEPLOYMENT: "production",
   ACTION: "deployment.promoted",
   VALUE: "true",
   NUMBER: "0.5",
@@ -171,6 +173,7 @@ const samples: Record<string, string> = {
   WINDOW: "15m",
   STATE: "firing",
   APPROVALS: "1",
+  WORKSPACE: "ws_1",
 };
 
 const argvOf = (parameters: Parameter[]) =>
@@ -180,25 +183,57 @@ const argvOf = (parameters: Parameter[]) =>
     return isOption ? [`--${name}=${value}`] : [value];
   });
 
+/** The context of a command whose files have what it expects. */
+function contextOf({ name: [noun] }: Command, args: Arguments, call: Call): CommandContext {
+  const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
+  const feedback = { record: "order-1", name: "thumb", value: true };
+  const file = { price: prices, feedback, webhook: "ghp_token" }[noun!] ?? promptFile;
+  const unwritten = { append: () => Promise.resolve(), create: () => Promise.reject(new Error("no file")) };
+  return { args, call, terminal: { ...terminal, ...unwritten, read: () => Promise.resolve(JSON.stringify(file)) } };
+}
+
 /** The first input that a command with these parameters passes to its operation. */
 async function inputOf(command: Command, parameters: Parameter[]): Promise<object | undefined> {
   if ("runLocally" in command) return {};
-  const argv = argvOf(parameters);
   let passed: object | undefined;
   const call = ((operation: AnyOperation, input: object) => {
     passed = readObject(operation.input, stringify(input));
     return Promise.reject(new Error("no answer"));
   }) as Call;
-  const args = readArguments(command.parameters, argv);
-  const prices = [{ id: "name", models: [{ match: { equals: "m" }, prices: { input_mtok: 1, output_mtok: 2 } }] }];
-  const feedback = { record: "order-1", name: "thumb", value: true };
-  const file = { price: prices, feedback, webhook: "ghp_token" }[command.name[0]!] ?? promptFile;
-  const context = { args, call, terminal: { ...terminal, read: () => Promise.resolve(JSON.stringify(file)) } };
-  await command.run(context).then(
+  await command.run(contextOf(command, readArguments(command.parameters, argvOf(parameters)), call)).then(
     () => assert.unreachable(),
     (error: Error) => assert.is(error.message, "no answer", usageOf(command)),
   );
   return passed;
+}
+
+/** The names of the arguments that a command reads itself, or passes on to operations, which return two empty pages. */
+async function namesUsed(command: Command, parameters: Parameter[]): Promise<Set<string>> {
+  const used = new Set<string>();
+  let calls = 0;
+  if ("runLocally" in command) return used;
+  const watch = (args: Arguments): Arguments =>
+    Object.fromEntries(
+      Object.entries(args).map(([key, value]) => [
+        key,
+        typeof value !== "function" ? value : (name: string, text: string) => {
+          if (key === "with") return watch(args.with(name, text));
+          used.add(name);
+          return (value as (name: string) => unknown)(name);
+        },
+      ]),
+    ) as Arguments;
+  const call = ((_operation: AnyOperation, input: object) => {
+    for (const { name, member } of parameters) if (member !== undefined && member in input) used.add(name);
+    return ++calls < 3
+      ? Promise.resolve({ items: [], nextCursor: null, next: 0 })
+      : Promise.reject(new Error("enough"));
+  }) as Call;
+  // Most commands fail at such a response.
+  await command.run(contextOf(command, watch(readArguments(command.parameters, argvOf(parameters))), call)).catch(
+    () => {},
+  );
+  return used;
 }
 
 // What these read first are files, so that they have tests of their own.
@@ -211,6 +246,23 @@ for (const command of commands.filter(({ name }) => !ofFiles.includes(name.join(
     assert.ok(await inputOf(command, parameters));
     if (command.check?.(readArguments(parameters, argvOf(least))) === undefined) {
       assert.ok(await inputOf(command, least));
+    }
+  });
+}
+
+// These read options after a response that nothing here makes.
+const later = ["types live", "bundle live", "prompt pull --force", "prompt show --render", "export prompts --force"];
+
+for (const command of commands) {
+  const { name, parameters } = command, title = name.join(" ");
+  if ("runLocally" in command || [...ofFiles, ...later].includes(title)) continue;
+  test(`${usageOf(command)}: each option alone has an effect`, async () => {
+    const least = parameters.filter((each) => each.isRequired || isWorkspace(each));
+    for (const option of parameters.filter((each) => each.isOption && !least.includes(each))) {
+      if (["server", "json", "help"].includes(option.name) || later.includes(`${title} ${option.label}`)) continue;
+      const given = [...least, option];
+      if (command.check?.(readArguments(parameters, argvOf(given))) !== undefined) continue;
+      assert.ok((await namesUsed(command, given)).has(option.name), option.label);
     }
   });
 }

@@ -563,6 +563,8 @@ everywhere("events lists what has changed, and goes on with what changes from no
   const scope = ["--workspace", workspaceId];
   const { out, said } = await place.cli(words`events ${scope} --types deployment.*`);
   assert.match(out, /deployment\.created +greeting@production +v1 /);
+  const all = await place.data<Data[]>(words`events ${scope}`);
+  assert.equal(await place.data<Data[]>(words`events ${scope} --limit 2`), all.slice(0, 2));
   const next = /--after (\d+)/.exec(said)![1]!;
   const seen: string[] = [];
   const following = place.cli(words`events ${scope} --follow --json --after ${next}`, "", {

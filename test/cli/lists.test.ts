@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../../src/cli/arguments.ts";
-import type { Call, CommandContext } from "../../src/cli/command.ts";
+import type { Call, Command, CommandContext, Outcome } from "../../src/cli/command.ts";
 import { findByName } from "../../src/cli/commands.ts";
 import { listAll, listNewest } from "../../src/cli/lists.ts";
 import { readUsage, usageOf } from "../../src/cli/parameters.ts";
@@ -69,6 +69,29 @@ test("reads until it has as many of the newest as --limit says, and says how to 
   const { data, note } = await newest(call, "--limit", "3");
   assert.equal([data, note], [numbers(9, 4, 3), "More: --cursor 3"]);
   assert.equal(inputs.map(({ cursor, limit }) => [cursor, limit]), [[undefined, 3], ["9", 2], ["5", 2]]);
+});
+
+test("events reads pages until it has as many as --limit says, or the last one", async () => {
+  const events = findByName(["events"])[0]! as Command & { run(context: CommandContext): Promise<Outcome> };
+  const list = async (call: Call, limit: string) =>
+    await events.run({ call, args: readArguments(events.parameters, ["--limit", limit]), terminal });
+  const page = (length: number) => Array.from({ length }, () => ({ subject: {}, from: null, to: null }));
+  const many = answering({ items: page(1000), next: 1007 }, { items: page(500), next: 1600 });
+  const { data, note } = await list(many.call, "1500");
+  assert.equal([(data as unknown[]).length, note], [1500, "To go on from here: --after 1600"]);
+  assert.equal(many.inputs.map(({ after, limit }) => [after, limit]), [[undefined, 1000], ["1007", 500]]);
+  const few = answering({ items: page(3), next: 9 });
+  assert.equal([(await list(few.call, "4")).note, few.inputs.length], ["To go on from here: --after 9", 1]);
+  const endless = answering(...Array.from({ length: 3 }, () => ({ items: page(1000), next: 7 })));
+  await list(endless.call, "5000").then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, "twice"),
+  );
+  const other = answering({ status: "ok" });
+  await list(other.call, "1").then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, "Unexpected"),
+  );
 });
 
 test("ends with the log, begins at --cursor, and requests no more than a page can have", async () => {
