@@ -117,6 +117,19 @@ function parse(argv: string[], options: Parameter[]): { values: Record<string, s
   }
 }
 
+/** Whether words are options of these parameters, each with its value if it takes one. */
+export function areOptions([word, ...others]: string[], parameters: Parameter[]): boolean {
+  if (word === undefined) return true;
+  const [label] = word.split("=");
+  const option = parameters.find((each) => each.isOption && each.label === label);
+  if (option === undefined) return false;
+  const hasValue = others[0] !== undefined && (!others[0].startsWith("-") || /^-\d/.test(others[0]));
+  if (option.placeholder === undefined || word.includes("=")) return areOptions(others, parameters);
+  return hasValue
+    ? areOptions(others.slice(1), parameters)
+    : option.bareValue !== undefined && areOptions(others, parameters);
+}
+
 /** Describes an option that the command does not have, and the one that was probably meant. */
 function describeUnknown(message: string, options: Parameter[]): string | undefined {
   const [, label] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];

@@ -42,7 +42,8 @@ export function help(words: string[], columns = defaultWidth): string | undefine
   return chosen.length === 0 ? undefined : explain(chosen, columns);
 }
 
-function explain(chosen: Command[], columns: number): string {
+function explain(all: Command[], columns: number): string {
+  const chosen = withoutCovered(all);
   const placeholders = new Set(
     chosen.flatMap(({ parameters }) => parameters.flatMap((each) => each.placeholder ?? [])),
   );
@@ -51,21 +52,36 @@ function explain(chosen: Command[], columns: number): string {
     return value === undefined ? [] : [[placeholder, value]];
   });
   return [
-    ...chosen.map((command) => describe(command, columns)),
+    ...chosen.map((command) => describe(command, all, columns)),
     `Options\n${layOutRows(listParameters(chosen), columns)}`,
     ...values.length === 0 ? [] : [`Values\n${layOutRows(values, columns)}`],
     ...chosen.every(({ role }) => role === undefined) ? [] : [`${wrap(roleNote, columns)}\n`],
   ].join("\n");
 }
 
-/** The usage and the summary of a command. */
-function describe(command: Command, columns: number): string {
-  const { summary, role } = command;
+const requiredOf = ({ parameters }: Pick<Command, "parameters">): string[] =>
+  parameters.flatMap(({ label, isRequired }) => isRequired ? [label] : []);
+
+/** Whether another command of the same name takes all parameters of one, and requires fewer. */
+const covers = (other: Command, { name, parameters }: Command): boolean =>
+  other.name.join(" ") === name.join(" ") &&
+  parameters.every(({ label }) => other.parameters.some((each) => each.label === label)) &&
+  requiredOf(other).length < requiredOf({ parameters }).length;
+
+/** Leaves out commands that another one covers. */
+export const withoutCovered = (all: Command[]): Command[] =>
+  all.filter((command) => !all.some((other) => covers(other, command)));
+
+/** The usage of a command, with its summary and those of the commands that it covers. */
+function describe(command: Command, all: Command[], columns: number): string {
   // A line breaks between parameters, not within one.
   const usage = usageOf(command, nonBreaking);
-  return `${wrap(`promptledger ${usage}`, columns, 4).replaceAll(nonBreaking, " ")}
-${wrap(`  ${summary}${role === undefined ? "" : ` (${role})`}`, columns, 2)}
-`;
+  const summaries = [command, ...all.filter((other) => covers(command, other))].map((each) => {
+    const more = requiredOf(each).filter((label) => !requiredOf(command).includes(label));
+    const condition = more.length === 0 ? "" : `With ${more.join(" and ")}: `;
+    return `${wrap(`  ${condition}${each.summary}${each.role === undefined ? "" : ` (${each.role})`}`, columns, 2)}\n`;
+  });
+  return `${wrap(`promptledger ${usage}`, columns, 4).replaceAll(nonBreaking, " ")}\n${summaries.join("")}`;
 }
 
 const nonBreaking = "\u00a0";

@@ -4,14 +4,15 @@ import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { limitHeap } from "../runtime/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { readArguments } from "./arguments.ts";
+import { areOptions, readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, Outcome } from "./command.ts";
-import { findByName, withCurrentNoun } from "./commands.ts";
+import { commands, findByName, withCurrentNoun } from "./commands.ts";
 import { format, stripControls, withIsoTimes } from "./format.ts";
-import { describeUnknown, help, overview } from "./help.ts";
+import { describeUnknown, help, overview, withoutCovered } from "./help.ts";
 import { openLocal } from "./local.ts";
 import { usageOf, wordForCommand } from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
 import { connectTo, readServer } from "./remote.ts";
 import { wrap } from "./table.ts";
 import { withWorkspace } from "./workspace.ts";
@@ -21,7 +22,7 @@ const success = 0, failure = 1, badUsage = 2, difference = 3;
 /** Runs the command that the terminal's arguments name. Returns the exit code. */
 export async function run(terminal: Terminal): Promise<number> {
   const { say, write } = terminal;
-  const words = withCurrentNoun(commandFirst(terminal.args));
+  const words = commandFirst(terminal.args);
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
     const text = help(name.filter((word) => word !== "help"), terminal.columns);
@@ -56,7 +57,9 @@ export async function run(terminal: Terminal): Promise<number> {
     if (fault !== undefined) throw invalid(fault);
   } catch (error) {
     const { columns = Infinity } = terminal;
-    const usages = [command, ...others].map((each) => `${wrap(`Usage: promptledger ${usageOf(each)}`, columns, 4)}\n`);
+    const usages = withoutCovered([command, ...others]).map((each) =>
+      `${wrap(`Usage: promptledger ${usageOf(each)}`, columns, 4)}\n`
+    );
     say(`promptledger: ${messageOf(error)}\n${usages.join("")}`);
     return badUsage;
   }
@@ -68,12 +71,25 @@ export async function run(terminal: Terminal): Promise<number> {
   }
 }
 
-/** Moves options that stand before the command to the end. */
-function commandFirst(argv: string[]): string[] {
-  let start = 0;
-  while (argv[start]?.startsWith("-")) start += argv[start] === "--server" ? 2 : 1;
-  return [...argv.slice(start), ...argv.slice(0, start)];
+/** Moves options that stand before the command to its end. */
+export function commandFirst(argv: string[]): string[] {
+  const start = argv[0]?.startsWith("-") ? findStart(argv) : 0;
+  const words = wordsFrom(argv, start);
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  return [...words.slice(0, end), ...argv.slice(0, start), ...words.slice(end)];
 }
+
+/** Where the command begins behind options. A word may be the value of the option before it. */
+function findStart(argv: string[]): number {
+  const starts = argv.flatMap((word, at) => word.startsWith("-") ? [] : [at]);
+  const isBehind = (at: number, parameters: Parameter[]) => areOptions(argv.slice(0, at), parameters);
+  return starts.find((at) => findByName(wordsFrom(argv, at)).some(({ parameters }) => isBehind(at, parameters))) ??
+    // The command describes what is wrong with its options.
+    starts.find((at) => ["help", ...commands.map(({ name: [noun] }) => noun)].includes(wordsFrom(argv, at)[0])) ??
+    starts.find((at) => isBehind(at, commands.flatMap(({ parameters }) => parameters))) ?? 0;
+}
+
+const wordsFrom = (argv: string[], at: number) => withCurrentNoun(argv.slice(at));
 
 /** The commands with the longest matching name. The one with most of the given options comes first. */
 function findCommands(words: string[]): Command[] {

@@ -12,9 +12,11 @@ import { isNeeded, isWorkspace, readUsage, usageOf } from "../../src/cli/paramet
 import type { Parameter } from "../../src/cli/parameters.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
+import { commandFirst } from "../../src/cli/run.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { readObject } from "../../src/schema/parse.ts";
 import { promptFile } from "../helpers.ts";
+import { runIn } from "./places.ts";
 
 const test = suite("arguments");
 
@@ -260,12 +262,38 @@ for (const command of commands) {
     const least = parameters.filter((each) => each.isRequired || isWorkspace(each));
     for (const option of parameters.filter((each) => each.isOption && !least.includes(each))) {
       if (["server", "json", "help"].includes(option.name) || later.includes(`${title} ${option.label}`)) continue;
-      const given = [...least, option];
-      if (command.check?.(readArguments(parameters, argvOf(given))) !== undefined) continue;
-      assert.ok((await namesUsed(command, given)).has(option.name), option.label);
+      const chosen = [...least, option];
+      if (command.check?.(readArguments(parameters, argvOf(chosen))) !== undefined) continue;
+      assert.ok((await namesUsed(command, chosen)).has(option.name), option.label);
     }
   });
 }
+
+for (const separator of ["=", " "]) {
+  test(`options may stand before any command, with values behind ${separator === "=" ? separator : "a space"}`, () => {
+    const separate = (word: string) => separator === "=" ? [word] : /^(--[a-z-]+)=(.*)$/.exec(word)?.slice(1) ?? [word];
+    for (const { name, parameters } of commands) {
+      const places = argvOf(parameters.filter(({ isOption }) => !isOption));
+      const options = parameters.filter(({ isOption, name }) => isOption && !["server", "help"].includes(name));
+      const workspace = options.some(isWorkspace) ? [["--workspace=key"]] : [];
+      for (const argv of [...options.map((option) => argvOf([option])), argvOf(options), ...workspace]) {
+        const before = argv.flatMap(separate), after = [...name, ...places, ...before];
+        assert.equal(commandFirst([...before, ...name, ...places]), after, after.join(" "));
+      }
+    }
+  });
+}
+
+test("an option before a command that lacks it, or without its value, gets the message of that command", async () => {
+  const said = async (...args: string[]) => (await runIn(args, {})).said.split("\n")[0];
+  assert.is(await said("--zzz", "key", "list"), "promptledger: Unknown option --zzz");
+  assert.is(await said("--workspace", "key", "list"), "promptledger: --workspace needs a value: --workspace WORKSPACE");
+  assert.is(await said("--prompt", "x", "key", "list"), "promptledger: Unknown option --prompt");
+  assert.is(await said("--workspace", "x", "kee", "list"), "promptledger: unknown command kee list. Did you mean key?");
+  assert.is(await said("kee", "key", "list"), "promptledger: unknown command kee key. Did you mean key?");
+  assert.match((await runIn(["--workspace", "x", "help", "key", "list"], {})).out, /^promptledger key list /);
+  assert.is(await said("--workspace", "x"), "promptledger: unknown command --workspace.");
+});
 
 test("a usage line is read into parameters, and written as it was", () => {
   const usage = "prompt show REF --from N [--all] [--render NAME=VALUE]... [--format ndjson|csv] [--month YYYY-MM]";
