@@ -10,9 +10,9 @@ import type { Token } from "../management/tokens.ts";
 import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/workspaces.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
-import { show } from "./command.ts";
+import { show, showSecret } from "./command.ts";
 import type { Outcome } from "./command.ts";
-import { formatTime, formatValue } from "./format.ts";
+import { formatTime, formatValue, labelOf } from "./format.ts";
 import { listNewest } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 
@@ -102,18 +102,18 @@ export const accessPresentations = [
   present(createApiKey, {
     check: (args) =>
       args.has("read-only") && args.has("submit-only") ? "--read-only and --submit-only exclude each other" : undefined,
-    show: (key) => show(key, describeNew("key", key)),
+    show: (key) => showSecret("key", key, describeNew("key", key)),
   }),
-  present(rotateApiKey, { show: (key) => show(key, describeRotated("key", key)) }),
+  present(rotateApiKey, { show: (key) => showSecret("key", key, describeRotated("key", key)) }),
   present(listApiKeys, { row: toKeyRow }),
   present(createToken, {
     check: (args) =>
       args.text("role") === "owner" && args.findText("workspace") !== undefined
         ? "--role owner is for all workspaces: leave out --workspace and PROMPTLEDGER_WORKSPACE"
         : undefined,
-    show: (token) => show(token, describeNew("token", token)),
+    show: (token) => showSecret("token", token, describeNew("token", token)),
   }),
-  present(rotateToken, { show: (token) => show(token, describeRotated("token", token)) }),
+  present(rotateToken, { show: (token) => showSecret("token", token, describeRotated("token", token)) }),
   present(listTokens, { row: toTokenRow }),
 ];
 
@@ -125,7 +125,7 @@ function describeChange({ before, after }: AuditEntry): string {
   }
   return Object.keys(after).filter((member) => !["revision", "hash", "secretHash"].includes(member))
     .map((member) =>
-      `${member.replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
+      `${labelOf(member).replace(/^(current|latest)V/, "v")} ${formatValue(member, before[member])} → ${
         formatValue(member, after[member])
       }`
     )

@@ -69,7 +69,8 @@ export const backupCommands: Command[] = [
       return {
         data: checked,
         text: () => format(checked),
-        note: `${name}, from ${formatTime(createdAt)}, is whole: ${counted(ledgers, "ledger")} balanced`,
+        note: `${name}, from ${formatTime(createdAt)}, is whole: ` +
+          (ledgers === 0 ? "it has no ledger yet" : `${counted(ledgers, "ledger")} balanced`),
       };
     },
   },

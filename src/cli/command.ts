@@ -2,6 +2,7 @@
 import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
+import { format } from "./format.ts";
 import type { Declared } from "./parameters.ts";
 
 /** Runs an operation, on a database of this machine or on a remote service. */
@@ -45,3 +46,13 @@ export type Command =
 export const userOf = ({ env }: Terminal): string | undefined => env.USER || env.USERNAME || undefined;
 
 export const show = (data: object, note?: string): Outcome => ({ data, note });
+
+/** Shows something that is issued with a secret. People find the secret behind the ids, wherever the data has it. */
+export function showSecret<Member extends string>(
+  member: Member,
+  data: { id: string; workspaceId: string | null } & Record<Member, string | null>,
+  note?: string,
+): Outcome {
+  const { id, workspaceId, ...others } = data;
+  return { data, text: () => format({ id, workspaceId, [member]: data[member], ...others }), note };
+}

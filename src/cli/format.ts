@@ -6,14 +6,22 @@ import { layOut, widthOf } from "./table.ts";
 /** Formats a list of objects as a table, and one object as lines. A table fits into `columns`. */
 export function format(data: object, columns?: number): string {
   if (Array.isArray(data)) return formatList(data, columns);
-  const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(oneLine(name))));
-  const lines = Object.entries(data).map(([name, value]) =>
-    Array.isArray(value) && typeof value[0] === "object"
-      ? `${name}\n${indented(formatList(value, columns && columns - 2)).trimEnd()}`
-      : `${oneLine(name)}${" ".repeat(margin - widthOf(oneLine(name)))}  ${formatValue(name, value)}`
-  );
+  const margin = Math.max(0, ...Object.keys(data).map((name) => widthOf(labelOf(name))));
+  const lines = Object.entries(data).map(([name, value]) => {
+    const label = labelOf(name);
+    return isBlock(name, value)
+      ? `${label}\n${indented(format(value, columns && columns - 2)).trimEnd()}`
+      : `${label}${" ".repeat(margin - widthOf(label))}  ${formatValue(name, value)}`;
+  });
   return `${lines.join("\n")}\n`;
 }
+
+/** Whether a value has lines of its own: a list of objects, or an object that is ours. */
+const isBlock = (name: string, value: unknown): value is object =>
+  Array.isArray(value)
+    ? typeof value[0] === "object"
+    : typeof value === "object" && value !== null && !isJsonText(value) && !ofClients.includes(name) &&
+      Object.keys(value).length > 0;
 
 type Item = Record<string, unknown>;
 
@@ -22,8 +30,11 @@ function formatList(items: Item[], columns?: number): string {
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
   const valueOf = (item: Item, name: string) => Object.hasOwn(item, name) ? item[name] : undefined;
   const rows = items.map((item) => names.map((name) => formatValue(name, valueOf(item, name))));
-  return layOut(names.map(oneLine), rows, columns);
+  return layOut(names.map(labelOf), rows, columns);
 }
+
+/** The name of a member for people. A duration is shown with its unit, so `keepCallsMs` is `keepCalls`. */
+export const labelOf = (name: string): string => oneLine(name.replace(/(?<=[a-z])Ms$/, ""));
 
 /** Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, and no control characters. */
 export function formatValue(name: string, value: unknown): string {
@@ -64,7 +75,8 @@ export function withIsoTimes(data: unknown): unknown {
 export const formatTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
 
 /** `1 record`, `2 records` */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
 
 export const indented = (text: string): string => text.replace(/^(?=.)/gm, "  ");
 

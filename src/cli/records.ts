@@ -30,7 +30,7 @@ import { costsText, usageText, usedUpText } from "./charts.ts";
 import { show } from "./command.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { recordCell, statsCell } from "./feedback.ts";
-import { format, oneLine, stripControls } from "./format.ts";
+import { counted, format, oneLine, stripControls } from "./format.ts";
 import { listNewest } from "./lists.ts";
 import { present, repeatUntilDone } from "./operation-commands.ts";
 import { previewOf, recordText, statusOf, toRecordRow, toWorkspaceRow } from "./record-text.ts";
@@ -127,25 +127,35 @@ export const recordPresentations = [
     show(data, { terminal }) {
       const { total, unbalanced, ledgers, feedback, audit, damaged } = data;
       const rest = total === ledgers.length ? "" : `; ${ledgers.length} are listed, those out of balance first`;
+      const balance = total === 0
+        ? "No ledger yet: no request was accepted"
+        : `Balanced: ${total - unbalanced} of ${total} ledgers${rest}`;
       // A service of an earlier version checks the entries alone.
       const { isIntact = true, triggers = [], differences = 0, rows = [] } = audit ?? {};
       const chain = audit && [
         isIntact ? "intact" : `broken at entry ${audit.brokenAt}`,
-        `${audit.entries} entries`,
+        counted(audit.entries, "entry", "entries"),
         ...triggers.length === 0 ? [] : [`triggers missing, altered or foreign: ${triggers.join(", ")}`],
         ...differences === 0 ? [] : [`rows that disagree with it: ${differences}`],
       ].join(", ");
-      const shown = { ...data, audit: audit && `${chain}, head ${audit.head || "-"}` };
-      const text = () => format(rows.length === 0 ? shown : { ...shown, rows }, terminal.columns);
       // Nor does it check feedback.
       const { faults = 0 } = feedback ?? {};
-      const pieces = feedback === undefined ? "" : `. Feedback: ${oneLine(describeFeedbackCheck(feedback))}`;
+      const checked = feedback && oneLine(describeFeedbackCheck(feedback));
+      const pieces = checked === undefined ? "" : `. Feedback: ${checked}`;
       const log = chain === null ? "" : `. Audit log: ${chain}`;
       // Neither does it look for damaged texts.
       const texts = damaged?.total ? `. ${describeDamaged(damaged.rows, damaged.total)}` : "";
+      const text = () =>
+        format({
+          ...data,
+          feedback: faults === 0 ? checked : feedback,
+          audit: audit && `${chain}, head ${audit.head || "-"}`,
+          damaged: damaged?.total === 0 ? "none" : damaged,
+          ...rows.length === 0 ? {} : { rows },
+        }, terminal.columns);
       const failed = !data.balanced || !isIntact || triggers.length > 0 || differences > 0 || texts !== "" ||
         faults > 0;
-      const note = `Balanced: ${total - unbalanced} of ${total} ledgers${rest}${pieces}${log}${texts}`;
+      const note = `${balance}${pieces}${log}${texts}`;
       return { data, text, note, failed };
     },
   }),

@@ -4,7 +4,7 @@ import type { Delivery } from "../management/webhook-deliveries.ts";
 import { rotateWebhook, updateWebhook } from "../management/webhook-changes.ts";
 import { createWebhook, listWebhooks } from "../management/webhooks.ts";
 import type { NewWebhook, Webhook } from "../management/webhooks.ts";
-import { show } from "./command.ts";
+import { show, showSecret } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { formatElapsed, formatTime } from "./format.ts";
 import { present } from "./operation-commands.ts";
@@ -39,7 +39,7 @@ export const webhookPresentations = [
     explanations,
     async run(context, input) {
       const created = await context.call(createWebhook, { ...input, ...await readCredential(context) });
-      return show(created, describeSecret(created));
+      return showSecret("secret", created, describeSecret(created));
     },
   }),
   present(updateWebhook, {
@@ -52,7 +52,7 @@ export const webhookPresentations = [
       return { data: await context.call(updateWebhook, { ...input, ...await readCredential(context) }) };
     },
   }),
-  present(rotateWebhook, { show: (webhook) => show(webhook, describeSecret(webhook)) }),
+  present(rotateWebhook, { show: (webhook) => showSecret("secret", webhook, describeSecret(webhook)) }),
   present(listWebhooks, { row: toRow }),
   present(listWebhookDeliveries, { row: toDeliveryRow }),
   present(testWebhook, {

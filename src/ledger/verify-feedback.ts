@@ -67,7 +67,7 @@ const maxNamed = 10;
 
 /** Says what was found, as the end of a sentence without a period. */
 export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }: FeedbackCheck): string {
-  const counts = `${pieces} pieces, ${earlier} earlier, ${waiting} waiting`;
+  const counts = `${pieces} piece${pieces === 1 ? "" : "s"}, ${earlier} earlier, ${waiting} waiting`;
   if (faults === 0) return counts;
   const named = rows.slice(0, maxNamed).map(({ what, place, name, author }) =>
     [place, name, author].filter((part) => part !== null && part !== "").join(" ") + ` (${what})`

@@ -234,7 +234,18 @@ everywhere("verify exits 0 if the ledger balances", async ({ cli, data, setUp })
     words`verify --workspace ${workspaceId}`,
   );
   assert.equal([balanced, ledgers.length, ledgers[0]!.used, ledgers[0]!.calls], [true, 1, 1, 1]);
-  assert.is((await cli(words`verify`)).code, 0);
+  const whole = await cli(words`verify`);
+  assert.is(whole.code, 0);
+  assert.match(whole.out, /^feedback +0 pieces, 0 earlier, 0 waiting$/m);
+  assert.match(whole.out, /^damaged +(none|-)$/m);
+  assert.not.match(whole.out, /[{}]/);
+  assert.match((await cli(words`verify --workspace ${workspaceId}`)).said, "Balanced: 1 of 1 ledgers. Feedback: ");
+});
+
+everywhere("verify says so if there is no ledger yet", async ({ cli, setUp }) => {
+  const { workspaceId } = await setUp();
+  const { code, said } = await cli(words`verify --workspace ${workspaceId}`);
+  assert.equal([code, said], [0, "No ledger yet: no request was accepted. Feedback: 0 pieces, 0 earlier, 0 waiting\n"]);
 });
 
 everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({ cli, setUp }) => {
@@ -258,7 +269,7 @@ everywhere("verify counts feedback, and exits 1 if any is wrong, and shows it", 
   await database.write([{ sql: "insert into feedback values (90000, 'thumb', 'ann', 1, '', 'user', 1, 1)" }]);
   const { code, said } = await cli(words`verify`);
   assert.is(code, 1);
-  assert.match(said, "Feedback: 1 pieces, 0 earlier, 0 waiting, wrong: position 90000 thumb ann (no_record)");
+  assert.match(said, "Feedback: 1 piece, 0 earlier, 0 waiting, wrong: position 90000 thumb ann (no_record)");
   assert.is((await cli(words`verify --workspace ${workspaceId}`)).code, 0);
   await database.write([{ sql: "delete from feedback" }]);
   assert.match((await cli(words`verify`)).said, "Feedback: 0 pieces, 0 earlier, 0 waiting");

@@ -43,6 +43,22 @@ everywhere("rotates a key: both secrets are valid for the overlap, and only the 
   assert.equal([await status(second), await status(third)], [401, 200]);
 });
 
+everywhere("a secret stands in the same line, whether it is new or replaces another one", async ({ cli, setUp }) => {
+  const { workspaceId, keyId } = await setUp();
+  const scope = ["--workspace", workspaceId];
+  const { id } = (await cli(words`token create --name t --role viewer ${scope} --json`)).json as { id: string };
+  const webhook = (await cli(words`webhook create --url https://example.com/a ${scope} --json`)).json as { id: string };
+  for (
+    const [line, ...commands] of [
+      [/^key +pl_/, words`key create ${scope}`, words`key rotate ${keyId}`],
+      [/^token +plm_/, words`token create --name u --role viewer ${scope}`, words`token rotate ${id}`],
+      [/^secret +whsec_/, words`webhook create --url https://example.com/b ${scope}`, words`webhook rotate ${webhook.id}`],
+    ] as [RegExp, string[], string[]][]
+  ) {
+    for (const command of commands) assert.match((await cli(command)).out.split("\n")[2]!, line);
+  }
+});
+
 everywhere("a token for one workspace prunes and verifies that one, and is told how", async ({ cli, data, setUp }) => {
   const { workspaceId } = await setUp();
   const { token } = await data<{ token: string }>(
@@ -548,7 +564,7 @@ everywhere("audit list says what changed from what to what, and audit export wri
   await place.data(words`workspace update ${id!} --limit 20 --keep-records 90d`);
   const scope = ["--workspace", id!];
   const { out } = await place.cli(words`audit list ${scope}`);
-  assert.match(out, /workspace\.updated +monthlyLimit 1000000 → 20, keepRecordsMs - → 90d /);
+  assert.match(out, /workspace\.updated +monthlyLimit 1000000 → 20, keepRecords - → 90d /);
   assert.match(out, /workspace\.created +Audited /);
   const listed = await place.data<Data[]>(words`audit list ${scope}`);
   assert.equal(listed.map(({ action }) => action), ["workspace.updated", "workspace.created"]);

@@ -4,6 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
 import { format, formatValue } from "../../src/cli/format.ts";
+import { jsonText } from "../../src/common/json-text.ts";
 import { cutTo, widthOf } from "../../src/cli/table.ts";
 
 const test = suite("tables");
@@ -111,6 +112,38 @@ test("what is not for a terminal has everything, and one long text does not wide
   const text = format([{ note: long, id: "a" }, { note: "short", id: "b" }]);
   assert.is(text, `${"note".padEnd(60)}  id\n${long}  a\n${"short".padEnd(60)}  b\n`);
   assert.match(format(rows), "2026-11-18T10:26:40.000Z");
+});
+
+test("an object of ours has lines of its own, and what clients sent is JSON", () => {
+  const filter = { deployId: "dep_1", range: { from: "a" } };
+  const data = {
+    id: "rev_1",
+    filter,
+    none: {},
+    rows: [{ a: 1 }],
+    additional_properties: { b: { c: 1 } },
+    raw: jsonText('{"d":1}'),
+  };
+  assert.is(
+    format(data),
+    `id                     rev_1
+filter
+  deployId  dep_1
+  range
+    from  a
+none                   {}
+rows
+  a
+  1
+additional_properties  {"b":{"c":1}}
+raw                    {"d":1}
+`,
+  );
+});
+
+test("a duration has its unit behind it, and not in its name", () => {
+  assert.is(format({ keepRecordsMs: 90 * 86_400_000, keepCallsMs: null }), "keepRecords  90d\nkeepCalls    -\n");
+  assert.match(format([{ keepRecordsMs: 3_600_000 }]), /^keepRecords\n1h\n/);
 });
 
 test.run();
