@@ -57,12 +57,13 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
   for (const text of [...warnings, ...faults]) terminal.say(`${stripControls(text)}\n`);
   const lines = todo.map(describeStep);
+  const isDry = args.has("dry-run");
+  if (!isDry) await applySteps(todo, { args, call, terminal }, workspaceId);
   const summary = [
     `${counted(prompts.length, "prompt")} read`,
-    `${todo.length} to change`,
+    `${todo.length} ${isDry ? "to change" : "changed"}`,
     ...(faults.length === 0 ? [] : [`${counted(faults.length, "fault")}: see above`]),
   ].join(", ");
-  if (!args.has("dry-run")) await applySteps(todo, { args, call, terminal }, workspaceId);
   return {
     data: {
       prompts: todo.map(({ name, versions, deploy }) => ({
@@ -74,8 +75,7 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
       faults,
     },
     text: () => lines.map((line) => `${line}\n`).join(""),
-    note: [...steps.flatMap(({ notes }) => notes), args.has("dry-run") ? `${summary}. Nothing was changed` : summary]
-      .join("\n"),
+    note: [...steps.flatMap(({ notes }) => notes), isDry ? `${summary}. Nothing was changed` : summary].join("\n"),
     failed: faults.length > 0,
   };
 }

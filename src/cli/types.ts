@@ -16,19 +16,28 @@ import { readUsage, remote } from "./parameters.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
 import { findWorkspace } from "./workspace.ts";
 
-/** The prompts of a folder, each as every deployment of the manifest would serve it. */
+/** The prompts of a folder, each as the deployments of the manifest that have it would serve it. */
 async function promptsOfFolder(context: LocalContext): Promise<BundledPrompt[]> {
   const { manifest, prompts, faults } = await readRepository(context);
   refuseFaults(faults, context.terminal);
-  const { deploy, workspace = "" } = manifest;
+  const { deploy, pinned, workspace = "" } = manifest;
   if (deploy.size === 0) {
     throw conflict("promptledger.yml names no deployment under deploy, so there are no references");
   }
   return prompts.flatMap(({ name, content }) =>
-    [...deploy.keys()].map((deployment) => {
-      const reference = `${name}@${deployment}`;
-      return { reference, content, version: 0, id: name, deployId: reference, workspace: { id: "", name: workspace } };
-    })
+    [...deploy].filter(([deployment, target]) => target === "latest" || pinned.get(deployment)?.has(name)).map(
+      ([deployment]) => {
+        const reference = `${name}@${deployment}`;
+        return {
+          reference,
+          content,
+          version: 0,
+          id: name,
+          deployId: reference,
+          workspace: { id: "", name: workspace },
+        };
+      },
+    )
   );
 }
 
@@ -65,7 +74,7 @@ async function put(
   return {
     data: { file: out, prompts: count },
     text: () => "",
-    note: `Wrote ${counted(count, "prompt")} to ${out}`,
+    note: `Wrote ${counted(count, "reference")} to ${out}`,
   };
 }
 

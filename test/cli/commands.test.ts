@@ -52,7 +52,11 @@ everywhere("a secret stands in the same line, whether it is new or replaces anot
     const [line, ...commands] of [
       [/^key +pl_/, words`key create ${scope}`, words`key rotate ${keyId}`],
       [/^token +plm_/, words`token create --name u --role viewer ${scope}`, words`token rotate ${id}`],
-      [/^secret +whsec_/, words`webhook create --url https://example.com/b ${scope}`, words`webhook rotate ${webhook.id}`],
+      [
+        /^secret +whsec_/,
+        words`webhook create --url https://example.com/b ${scope}`,
+        words`webhook rotate ${webhook.id}`,
+      ],
     ] as [RegExp, string[], string[]][]
   ) {
     for (const command of commands) assert.match((await cli(command)).out.split("\n")[2]!, line);

@@ -49,7 +49,7 @@ everywhere("versions are imported in their order with their notes, and labels be
   const path = await exportOf(second, first);
   const { code, out, said } = await place.cli(words`import langfuse ${path} --workspace ${workspace}`);
   assert.equal([code, out], [0, "+ chat: 2 versions, prod-eu → 1, staging → 2\n"]);
-  assert.match(said, "1 prompt read, 1 to change");
+  assert.is(said, "1 prompt read, 1 changed\n");
   assert.equal(await versionsOf(place, "chat", workspace), ["2 (langfuse 2)", "1 First (langfuse 1)"]);
   assert.equal(await deploymentsOf(place, workspace), ["chat@prod-eu 1", "chat@staging 2"]);
   assert.is((await place.cli(words`verify`)).code, 0);

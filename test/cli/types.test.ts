@@ -37,6 +37,20 @@ test("types describes each prompt of a folder under each deployment of its manif
   assert.match(python.out, 'GreetingStaging = TypedDict("GreetingStaging", {\n    "name": Value,\n})');
 });
 
+test("types and bundle have only what is pinned of a deployment that is pinned", async () => {
+  const other = greeting.replace("{{name}}", "{{shop}}");
+  const files = { "promptledger.yml": manifest, "prompts/greeting.md": greeting, "prompts/legal/p1.md": other };
+  const dir = await write("pinned", files);
+  const expected = ["greeting@production", "greeting@staging", "legal/p1@staging"];
+  assert.equal(references((await here.cli(words`types --dir ${dir}`)).out), expected);
+  const { out } = await here.cli(words`types --dir ${dir} --language python`);
+  assert.not.match(out, "legal/p1@production");
+  const bundle = (await here.cli(words`bundle --dir ${dir}`)).out;
+  assert.ok(bundle.includes("legal/p1@staging") && !bundle.includes("legal/p1@production"));
+  const none = await write("unpinned", { ...files, "promptledger.yml": "deploy: { production: pinned }\n" });
+  assert.equal(references((await here.cli(words`types --dir ${none}`)).out), []);
+});
+
 test("types needs deployments in the manifest, and files without faults", async () => {
   const without = await write("without", { "greeting.md": greeting });
   const { code, said } = await here.cli(words`types --dir ${without}`);
@@ -57,7 +71,7 @@ for (const command of ["types", "types --language python", "bundle"]) {
     const missing = await run("--out", out, "--check");
     assert.equal([missing.code, missing.said], [3, `${out} is behind: write it again\n`]);
     const written = await run("--out", out);
-    assert.equal([written.code, written.said], [0, `Wrote 2 prompts to ${out}\n`]);
+    assert.equal([written.code, written.said], [0, `Wrote 2 references to ${out}\n`]);
     const fresh = await run("--out", out, "--check");
     assert.equal([fresh.code, fresh.said], [0, `${out} is up to date\n`]);
     const before = await readFile(out, "utf8");
@@ -127,7 +141,7 @@ everywhere(
     const { workspaceId, deployId } = await setUpThree(place);
     const out = `${folder}/${workspaceId}.json`;
     const { said } = await place.cli(words`bundle live --workspace ${workspaceId} --out ${out}`);
-    assert.is(said, `Wrote 1 prompt to ${out}\n`);
+    assert.is(said, `Wrote 1 reference to ${out}\n`);
     assert.is((await place.cli(words`bundle live --workspace ${workspaceId} --out ${out} --check`)).code, 0);
     for (const name of ["greeting@production", deployId]) {
       assert.equal(await readOffline(out, name), ["snapshot", 1, promptFile.messages]);
