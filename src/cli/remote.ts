@@ -1,7 +1,7 @@
 // Runs operations on a remote service, over its management API.
 import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../common/config.ts";
-import { isToken } from "../common/ids.ts";
+import { isApiKey, isId, isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/management-openapi.ts";
 import { stringify } from "../common/json-text.ts";
@@ -96,6 +96,10 @@ function readToken(env: Terminal["env"], name: string): string {
   const variable = env.PROMPTLEDGER_TOKEN || !env.ADMIN_TOKEN ? "PROMPTLEDGER_TOKEN" : "ADMIN_TOKEN";
   const token = env[variable];
   if (!token) throw invalid(`Set ${variable} to a token of the service: ${name} needs it`);
+  const other = isApiKey(token) ? "an API key" : isId("token", token) ? "the id of a token" : undefined;
+  if (other !== undefined) {
+    throw invalid(`${variable} is ${other}. Set it to a management token, which begins with plm_`);
+  }
   const fault = isToken(token) ? undefined : adminTokenFault(token);
   if (fault !== undefined) throw invalid(`${variable} ${fault}`);
   return token;

@@ -34,6 +34,7 @@ const meanings: [pattern: RegExp, kind: number, code: string][] = [
 export const toError = (
   kinds: readonly (typeof PromptLedgerError)[],
   url: string,
+  apiKey: string | undefined,
   status: number,
   headers: Headers,
   body: unknown,
@@ -55,7 +56,8 @@ export const toError = (
     retryable,
     ...(kind === quota && { ...ofQuota, resetAt: new Date(1000 * ofQuota.resetTime) }),
   };
-  const message = standard !== unexpected && text ||
+  const hint = kind === unauthorized && /^plm_/.test(apiKey!) ? ": this is a management token" : "";
+  const message = standard !== unexpected && text && text + hint ||
     `Unexpected response ${status} from ${url}: ${text || "is it promptledger?"}`;
   return new kinds[kind]!(!retryable && code || standard, message, facts);
 };

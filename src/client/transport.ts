@@ -131,6 +131,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
       return toError(
         [InvalidRequestError, AuthenticationError, NotFoundError, QuotaExceededError, UnavailableError],
         url,
+        apiKey,
         ...refusal,
       );
     } catch (error) {

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
-import { newApiKey, newToken } from "../../src/common/ids.ts";
+import { newApiKey, newId, newToken } from "../../src/common/ids.ts";
 import { exportDiagnoses } from "../../src/management/records.ts";
 import { createWorkspace, getWorkspace } from "../../src/management/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
@@ -136,10 +136,12 @@ test("refuses input that the service would refuse, and ids that would change the
 });
 
 const list = ["workspace", "list"];
+const remedy = "Set it to a management token, which begins with plm_";
 const tokens: [name: string, token: string, error: string][] = [
   ["without a token", "", "Set PROMPTLEDGER_TOKEN to a token of the service: --server needs it"],
   ["with a short token", "short", "ADMIN_TOKEN must be at least 32 printable ASCII characters without spaces"],
-  ["with an API key for a token", newApiKey(), "ADMIN_TOKEN must not be an API key"],
+  ["with an API key for a token", newApiKey(), `ADMIN_TOKEN is an API key. ${remedy}`],
+  ["with the id of a token", newId("token", 1), `ADMIN_TOKEN is the id of a token. ${remedy}`],
 ];
 for (const [name, token, error] of tokens) {
   test(`sends nothing ${name}`, async () => {

@@ -110,6 +110,20 @@ test("a client that nobody asks starts nothing", () => {
   assert.equal(timers(), { held: 0, others: 0 });
 });
 
+test("a refused key that is a management token is called one", async () => {
+  const messageOf = async (apiKey: string | null, error: string, status: number) => {
+    const fetch = () => Promise.resolve(Response.json({ error }, { status }));
+    const client = createClientOn(createClock(0).runtime, { apiKey, fetch });
+    client.on("error", () => {});
+    return await client.prompt("a@b").then(() => "", ({ message }: Error) => message);
+  };
+  assert.is(await messageOf("plm_1", "Invalid API key", 401), "Invalid API key: this is a management token");
+  assert.is(await messageOf("pl_1", "Invalid API key", 401), "Invalid API key");
+  assert.is(await messageOf(null, "No API key provided", 401), "No API key provided");
+  const missing = "Deploy not found or not accessible";
+  assert.is(await messageOf("plm_1", missing, 404), missing);
+});
+
 test("losses that nobody listens for are warned of once", async () => {
   const { warn } = console;
   const lines: string[] = [];

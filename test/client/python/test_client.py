@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Optional
 from stage import NOON, Clock, Stage, answer, load, name_of
 import promptledger
 from promptledger import (
+    AuthenticationError,
     Client,
     ErrorEvent,
     MissingVariables,
@@ -305,6 +306,17 @@ class ClientTest(unittest.TestCase):
         stage = self.stage(api_key="")
         stage.ask(deploy_id)
         self.assertNotIn("Authorization", self.service.requests[0].headers)
+
+    def test_a_refused_key_that_is_a_management_token_is_called_one(self) -> None:
+        def message(api_key: str) -> str:
+            stage = self.stage(api_key=api_key)
+            self.service.read = "unauthorized"
+            error = stage.ask(deploy_id)
+            self.assertIsInstance(error, AuthenticationError)
+            return str(error)
+
+        self.assertEqual(message("plm_1"), "Invalid API key: this is a management token")
+        self.assertEqual(message("pl_1"), "Invalid API key")
 
     def test_options_that_cannot_be_used_raise(self) -> None:
         wrong: List[Dict[str, Any]] = [

@@ -180,7 +180,9 @@ class Sender:
         kind, standard = next((kind, standard) for pattern, kind, standard in _meanings if pattern.match(said))
         # What comes from something in between may be gone the next time.
         retryable = kind is UnavailableError
-        message = text if text and standard != UNEXPECTED else (
+        is_token = kind is AuthenticationError and self._api_key.startswith("plm_")
+        hint = ": this is a management token" if is_token else ""
+        message = text + hint if text and standard != UNEXPECTED else (
             f"Unexpected response {status} from {self._url}: {text or 'is it promptledger?'}"
         )
         found = kind(
