@@ -33,21 +33,21 @@ const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const maxEvery = 31 * units.d!;
 const standardKeep = "24 hourly, 30 daily, 12 monthly";
 
-/** Reads the settings, and adds what is wrong with them to `faults`. Undefined without `BACKUP_TO`. */
+/** Reads the settings, and adds what is wrong with them to `faults`. Undefined without `BACKUP_TO`, which may be set later. */
 export function readBackupSettings(
   read: (name: string) => string | undefined,
   isFile: boolean,
   faults: string[],
 ): BackupSettings | undefined {
+  const every = readEvery(read("BACKUP_EVERY") ?? "1h");
+  if (every === undefined) faults.push("BACKUP_EVERY must be a duration from 1m to 31d, such as 30m or 6h");
+  const keep = readKeepRules(read("BACKUP_KEEP") ?? standardKeep);
+  if (keep === undefined) faults.push(`BACKUP_KEEP ${keepExpected}`);
   const to = read("BACKUP_TO");
   if (to === undefined) return undefined;
   if (!isFile) faults.push("BACKUP_TO needs a database in a file. Use the backups of the libSQL server instead");
   if (to.includes("\0")) faults.push("BACKUP_TO must not contain NUL");
   const place = readPlace("BACKUP_TO", to, read, faults);
-  const every = readEvery(read("BACKUP_EVERY") ?? "1h");
-  if (every === undefined) faults.push("BACKUP_EVERY must be a duration from 1m to 31d, such as 30m or 6h");
-  const keep = readKeepRules(read("BACKUP_KEEP") ?? standardKeep);
-  if (keep === undefined) faults.push(`BACKUP_KEEP ${keepExpected}`);
   return Object.freeze({ to: place, every: every ?? units.h!, keep: keep ?? [] });
 }
 

@@ -99,7 +99,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`${tokenName} must be printable ASCII without spaces`);
   }
 
-  const databaseAdminUrl = isFileUrl(url) ? undefined : read("DATABASE_ADMIN_URL");
+  const databaseAdminUrl = read("DATABASE_ADMIN_URL");
   if (databaseAdminUrl !== undefined && !isHttpUrl(databaseAdminUrl)) {
     faults.push("DATABASE_ADMIN_URL must be an http: or https: URL without a user name");
   }
@@ -126,7 +126,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
-    databaseAdminUrl,
+    databaseAdminUrl: isFileUrl(url) ? undefined : databaseAdminUrl,
     host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
     maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(url)),
@@ -147,18 +147,24 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     backups: readBackupSettings(read, isFileUrl(url), faults),
     backupKeyFile: read("BACKUP_KEY_FILE"),
   });
-  if (config.shutdownDelay >= config.shutdownTimeout) faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
-  if (config.mcp && adminToken === undefined && !config.management) {
+  // One of two settings is compared with the other only if both have values: a default in place of a bad one says nothing.
+  const areRead = (...names: string[]) => !faults.some((fault) => names.some((name) => fault.startsWith(`${name} `)));
+  if (areRead("SHUTDOWN_DELAY", "SHUTDOWN_TIMEOUT") && config.shutdownDelay >= config.shutdownTimeout) {
+    faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
+  }
+  if (areRead("MANAGEMENT") && config.mcp && adminToken === undefined && !config.management) {
     faults.push("MCP needs ADMIN_TOKEN or MANAGEMENT=true, without which nobody can call it");
   }
-  if (config.people !== undefined && adminToken === undefined && !config.management) {
+  if (areRead("MANAGEMENT") && config.people !== undefined && adminToken === undefined && !config.management) {
     faults.push("People who sign in need ADMIN_TOKEN or MANAGEMENT=true, which turn the console on");
   }
   if (config.people?.header?.name === "authorization" && adminToken !== undefined && isSignedToken(adminToken)) {
     faults.push("ADMIN_TOKEN must not look like a JSON Web Token, because AUTH_JWT_HEADER is Authorization");
   }
-  if (config.bodyBudgetBytes < config.maxBodyBytes) faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
-  if (config.metricsPort === config.port && config.port !== 0) {
+  if (areRead("BODY_BUDGET_BYTES", "MAX_BODY_BYTES") && config.bodyBudgetBytes < config.maxBodyBytes) {
+    faults.push("BODY_BUDGET_BYTES must be at least MAX_BODY_BYTES");
+  }
+  if (areRead("METRICS_PORT", "PORT") && config.metricsPort === config.port && config.port !== 0) {
     faults.push("METRICS_PORT must differ from PORT");
   }
   if (faults.length > 0) throw invalid(`Invalid settings:\n${faults.map((line) => `  ${line}`).join("\n")}`);

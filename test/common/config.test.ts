@@ -1,4 +1,5 @@
 // Runs on Node alone.
+import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeDatabase, readConfig } from "../../src/common/config.ts";
@@ -148,6 +149,92 @@ test("people sign in at an identity provider if all of its settings are there, a
   for (const [changes, message] of cases) assert.match(refusal({ ...provider, ...changes }), message);
   assert.match(refusal({ OIDC_SCOPE: "openid" }), "OIDC_SCOPE needs OIDC_ISSUER");
   assert.not.match(refusal({ ...provider, OIDC_CLIENT_SECRET: "short" }), "short ");
+});
+
+/** A good value of each setting, and bad ones. */
+const values: Record<string, [good: string, ...bad: string[]]> = {
+  DATABASE_URL: ["file:a.db", "nonsense", "ftp://a"],
+  DATABASE_AUTH_TOKEN: ["token", "a b"],
+  DATABASE_ADMIN_URL: ["http://127.0.0.1:9090", "nonsense"],
+  ADMIN_TOKEN: ["x".repeat(32), "short", newApiKey()],
+  CORS_ORIGIN: ["https://app.example.com", "app.example.com"],
+  WEBHOOK_ALLOW: ["hooks.internal", "http://hooks.internal"],
+  HOST: ["127.0.0.1", "a b"],
+  PORT: ["8788", "8788/tcp", "8,787"],
+  MAX_BODY_BYTES: ["2048", "1e6", "1,000", "-1"],
+  BODY_BUDGET_BYTES: ["2097152", "1.5"],
+  MANAGEMENT: ["true", "yes"],
+  MCP: ["false", "on"],
+  LOG_LEVEL: ["warn", "loud"],
+  LOG_FORMAT: ["json", "xml"],
+  MIGRATE: ["false", "never"],
+  METRICS_PORT: ["8789", "x", "70000"],
+  METRICS_HOST: ["127.0.0.1", "a/b"],
+  SHUTDOWN_DELAY: ["9", "20s", "9999"],
+  SHUTDOWN_TIMEOUT: ["10", "0", "60s"],
+  BACKUP_TO: ["backups", "s3:x"],
+  BACKUP_EVERY: ["6h", "1x", "1,5h", "32d"],
+  BACKUP_KEEP: ["2 latest", "all"],
+  AUTH_JWT_HEADER: ["Authorization", "a b"],
+  AUTH_JWKS_URL: ["https://acme.example/certs", "http://acme.example/certs"],
+  AUTH_ISSUER: ["https://acme.example"],
+  AUTH_AUDIENCE: ["prompts"],
+  AUTH_API: ["true", "yes"],
+  AUTH_ROLES: ["groups:x=admin", "groups:x=root"],
+  OIDC_ISSUER: ["https://acme.example", "http://acme.example"],
+  OIDC_CLIENT_ID: ["prompts"],
+  OIDC_CLIENT_SECRET: ["secret-of-16-characters", "short"],
+  OIDC_SCOPE: ["openid email", "email"],
+  PUBLIC_URL: ["https://prompts.example.com", "https://prompts.example.com/"],
+};
+const groups = [
+  ["AUTH_JWT_HEADER", "AUTH_JWKS_URL", "AUTH_ISSUER", "AUTH_AUDIENCE"],
+  ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "PUBLIC_URL"],
+];
+const secrets = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+
+test("each bad value is named once, whatever else is set, and what is said of others is true", () => {
+  const env = fc.record(
+    Object.fromEntries(Object.entries(values).map(([name, each]) => [name, fc.constantFrom(...each)])),
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<Record<string, string>>;
+  fc.assert(fc.property(env, (env) => {
+    const isSet = (name: string) => env[name] !== undefined;
+    const isBad = (name: string) => isSet(name) && env[name] !== values[name]![0];
+    let faults: string[] = [];
+    try {
+      readConfig(env);
+    } catch (error) {
+      faults = (error as Error).message.split("\n").slice(1).map((line) => line.trim());
+    }
+    for (const name of Object.keys(values).filter(isBad)) {
+      assert.is(
+        faults.filter((fault) => fault.startsWith(`${name} `)).length >= 1,
+        true,
+        `${name} in ${faults.join("\n")}`,
+      );
+    }
+    const isOn = groups.some((group) => group.some(isSet)), isManaged = isSet("ADMIN_TOKEN") || isSet("MANAGEMENT");
+    const truths: [pattern: RegExp, isTrue: (name: string) => boolean][] = [
+      [/^(\S+) must be set too: without it/, (name) => !isSet(name) && isOn],
+      [
+        /^(\S+) must be set too: /,
+        (name) => !isSet(name) && groups.some((group) => group.includes(name) && group.some(isSet)),
+      ],
+      [/^(\S+) must be set for a place in S3$/, (name) => secrets.includes(name) && isBad("BACKUP_TO")],
+      [/^AUTH_ROLES needs AUTH_JWT_HEADER or OIDC_ISSUER/, () => !isOn],
+      [/^AUTH_API needs AUTH_JWT_HEADER/, () => !groups[0]!.some(isSet)],
+      [/^OIDC_SCOPE needs OIDC_ISSUER/, () => !groups[1]!.some(isSet)],
+      [/^People who sign in need ADMIN_TOKEN/, () => isOn && !isManaged],
+      [/^ADMIN_TOKEN must not look like a JSON/, () => false],
+      [/^BACKUP_TO needs a database in a file/, () => isBad("DATABASE_URL")],
+      [/^(\S+) /, (name) => isBad(name)],
+    ];
+    for (const fault of faults) {
+      const [pattern, isTrue] = truths.find(([pattern]) => pattern.test(fault))!;
+      assert.ok(isTrue(pattern.exec(fault)![1] ?? ""), fault);
+    }
+  }));
 });
 
 test("MCP is on if told so, beside a management that somebody can use", () => {
