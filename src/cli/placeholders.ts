@@ -70,7 +70,7 @@ const kinds: Record<string, Kind> = {
   },
   CONDITION: {
     expected: "a name, one of = != < <= > >= and a value, as in thumb=false or correctness<0.5",
-    read: (text) => /^[^!=<>\s]+([!<>]=|[=<>])./.test(text) ? text : undefined,
+    read: (text) => /^[^!=<>\s]+ *([!<>]=|[=<>])./.test(text) ? text : undefined,
   },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",

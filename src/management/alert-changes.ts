@@ -10,6 +10,7 @@ import {
   resolvedBy,
   toAtLeast,
 } from "./alerts.ts";
+import { withoutSpaces } from "./limits.ts";
 import { changeInfo, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { updateOf } from "./table.ts";
@@ -35,7 +36,8 @@ export const updateAlert = operation({
   refusals: ["conflict"],
   async run(management, { id, ...input }) {
     const before = await requireAlert(management, id), { workspaceId } = before;
-    const { condition = before.condition, overMs = before.overMs, keepFiringMs = before.keepFiringMs } = input;
+    const condition = withoutSpaces(input.condition ?? before.condition);
+    const { overMs = before.overMs, keepFiringMs = before.keepFiringMs } = input;
     if (condition !== before.condition) await requireCondition(management, workspaceId, condition);
     const atLeast = toAtLeast(condition, input.atLeast, before.atLeast);
     const defined = { condition, overMs, atLeast, keepFiringMs }, now = management.clock();

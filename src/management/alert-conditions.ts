@@ -4,7 +4,7 @@ import { invalid } from "../common/errors.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import type { RecordStats } from "../schema/ledger.ts";
 import * as v from "../schema/values.ts";
-import { findKind, limitedPattern, readLimited } from "./limits.ts";
+import { findKind, limitedPattern, readLimited, spaced, typedLimit } from "./limits.ts";
 import type { Limited } from "./limits.ts";
 import { requireFailures } from "./statuses.ts";
 import type { StatusName } from "./statuses.ts";
@@ -47,13 +47,21 @@ const measures: Readonly<Record<string, Measure>> = {
 };
 const names = Object.keys(measures);
 
-const pattern = String.raw`^(${limitedPattern})([<>])(-?\d{1,12}(?:\.\d{1,9})?)(%|ms|s|m|/record)?$`;
+const number = String.raw`-?\d{1,12}(?:\.\d{1,9})?`, units = "%|ms|s|m|/record";
+const pattern = String.raw`^(${limitedPattern})([<>])(${number})(${units})?$`;
+const examples = ["failures>5%", "p95>4s", "cost>0.02/record", "thumb<80%", "records<1"];
+const words = "a measure, > or <, and a limit with its unit, as in failures>5%, p95>4s, cost>1, thumb<80% or records<1";
 
-export const condition = v.matching(
-  "a measure, > or <, and a limit with its unit, as in failures>5%, p95>4s, cost>1, thumb<80% or records<1",
-  pattern,
-  { examples: ["failures>5%", "p95>4s", "cost>0.02/record", "thumb<80%", "records<1"] },
-);
+export const condition = v.matching(words, pattern, { examples });
+
+const typed = `(?:${spaced("cost", "[<>]", "[$]?")}|${spaced(limitedPattern, "[<>]")})${number}${
+  spaced(`(?:${units})?`)
+}`;
+
+export const conditionInput = typedLimit(words, typed, 300, [
+  [/[<>]\s*=|[≤≥=]/, "Only < and > compare"],
+  [/[$]/, "Only cost is in $"],
+], { examples });
 
 /** A condition in its parts. `limit` is a share from 0 to 1, or in ms, USD or whatever the measure counts. */
 export type Condition = Limited & { isAbove: boolean; limit: number; unit: string };

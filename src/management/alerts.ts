@@ -9,7 +9,7 @@ import { integer } from "../database/row.ts";
 import { described, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { condition, isTotal, readCondition, requireSuited } from "./alert-conditions.ts";
+import { condition, conditionInput, isTotal, readCondition, requireSuited } from "./alert-conditions.ts";
 import { toEntry } from "./audit-chain.ts";
 import type { Change } from "./commit.ts";
 import { requireDeployment } from "./deployments.ts";
@@ -17,6 +17,7 @@ import { readFeedbackNames } from "./feedback-names.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
+import { withoutSpaces } from "./limits.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
@@ -33,11 +34,10 @@ const defaultKeepFiring = (overMs: number): number => Math.min(overMs, hour);
 const window = v.integerIn(5 * minute, day, " of milliseconds");
 const records = v.integerIn(1, 1_000_000);
 
+const conditionText =
+  "When it fires: a measure, > or <, and a limit, as in failures>5%, p95>4s, cost>1, thumb<80% or records<1";
 const definition = {
-  condition: described(
-    condition,
-    "When it fires: a measure, > or <, and a limit, as in failures>5%, p95>4s, cost>1, thumb<80% or records<1",
-  ),
+  condition: described(condition, conditionText),
   overMs: described(v.period, "The time up to now in which records and calls are counted, in milliseconds"),
   atLeast: orNull(v.positive, "How many records the condition needs. Null for what is counted in total"),
   keepFiringMs: described(
@@ -128,7 +128,7 @@ export async function requireCondition(store: Store, workspaceId: WorkspaceId, t
 
 /** The input members of a definition. */
 export const definitionInput = {
-  condition: definition.condition,
+  condition: described(conditionInput, `${conditionText}. Spaces may stand around each part`),
   overMs: option(
     window,
     `The time up to now in which records and calls are counted, from ${durationText(5 * minute)} to ` +
@@ -190,7 +190,8 @@ export const createAlert = operation({
   output: Alert,
   refusals: ["conflict"],
   locate: ({ id }) => `/alerts/${id}`,
-  async run(management, { workspaceId, condition, deployId, promptId, ...input }) {
+  async run(management, { workspaceId, condition: typed, deployId, promptId, ...input }) {
+    const condition = withoutSpaces(typed);
     const { overMs = defaultOver, keepFiringMs = defaultKeepFiring(overMs) } = input;
     const watched = await findWatched(management, workspaceId, { deployId, promptId });
     await requireCondition(management, workspaceId, condition);

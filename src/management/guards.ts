@@ -3,22 +3,32 @@ import { invalid } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
-import { findKind, limitedPattern, readLimited } from "./limits.ts";
+import { findKind, limitedPattern, readLimited, spaced, typedLimit } from "./limits.ts";
 import type { Limited } from "./limits.ts";
 import { amountText, measureName } from "./rollout-sentences.ts";
 
 const measures = ["failures", "latency", "p95", "tokens", "cost"];
-const condition = String.raw`${limitedPattern}=[+-]\d{1,9}(?:\.\d{1,6})?%?`;
-const pattern = `^${condition}(,${condition})*$`;
+const amount = String.raw`\d{1,9}(?:\.\d{1,6})?`;
+const condition = `${limitedPattern}=[+-]${amount}%?`;
 const maxConditions = 10;
+const words = `up to ${maxConditions} limits, as in failures=+2%,p95=+20%,thumb=-5%`;
+const areFew = (value: string) => value.split(",").length <= maxConditions;
 
-const conditions = predicate<string>(
-  `up to ${maxConditions} limits, as in failures=+2%,p95=+20%,thumb=-5%`,
-  (value) =>
-    typeof value === "string" && value.length <= 1000 && new RegExp(pattern).test(value) &&
-    value.split(",").length <= maxConditions,
-  { type: "string", maxLength: 1000, pattern },
+const conditions = typedLimit(words, `${condition}(,${condition})*`, 1000, [], {}, areFew);
+
+const typed = spaced(limitedPattern, "=", "[+-]") + amount + spaced("%?");
+const conditionsInput = typedLimit(
+  words,
+  `${typed}(,${typed})*`,
+  2000,
+  [
+    [/=\s*\d/, "Each limit has + or - before its number"],
+    [/[<>]/, "Each limit has = and a sign"],
+  ],
+  {},
+  areFew,
 );
+
 const certain = predicate<number>(
   "a number from 50 to 99.99",
   (value) => typeof value === "number" && value >= 50 && value <= 99.99,
@@ -28,7 +38,7 @@ const certain = predicate<number>(
 /** Input members of an operation that sets a guard. */
 export const guardInput = {
   guard: option(
-    nullable(conditions),
+    nullable(conditionsInput),
     "Limits beyond which the service stops the rollout, as in failures=+2%,p95=+20%,thumb=-5%. Failures and boolean " +
       "feedback are in points, latency, p95, tokens and cost in percent of the base, and numeric feedback has no %. " +
       "Null removes it. Default: the guard that it has, or none",

@@ -2,9 +2,41 @@
 import { invalid } from "../common/errors.ts";
 import { feedbackNamePattern } from "../schema/feedback.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
+import { hinted, predicate } from "../schema/struct.ts";
+import type { JsonSchema } from "../schema/struct.ts";
 
 /** What is limited. Behind `feedback.` a name is that of feedback, even if a measure has it too. */
 export const limitedPattern = String.raw`(?:feedback\.)?${feedbackNamePattern}`;
+
+/** A pattern of parts that may have spaces around them. */
+export const spaced = (...parts: string[]): string => ["", ...parts.map((part) => `(?:${part})`), ""].join("\\s*");
+
+/**
+ * A limit as people write it: with spaces, as the console writes values, and with $ before an amount. The fault of one that
+ * does not fit says why, for what people often write.
+ */
+export const typedLimit = (
+  words: string,
+  pattern: string,
+  maxLength: number,
+  hints: readonly (readonly [pattern: RegExp, hint: string])[],
+  more: JsonSchema,
+  isFitting = (_text: string) => true,
+) => {
+  const regExp = new RegExp(`^${pattern}$`);
+  const struct = predicate<string>(
+    words,
+    // The length comes first, because a pattern with spaces can take long.
+    (value) => typeof value === "string" && value.length <= maxLength && regExp.test(value) && isFitting(value),
+    { type: "string", maxLength, pattern: `^${pattern}$`, ...more },
+  );
+  return hinted(struct, (text) => [comma, ...hints].find(([pattern]) => pattern.test(text))?.[1]);
+};
+
+const comma = [/\d,\d/, "Decimals have a point: 0.5"] as const;
+
+/** The same as it is stored. */
+export const withoutSpaces = (text: string): string => text.replace(/[\s$]/g, "");
 
 /** `text` is the whole limit. */
 export type Limited = { name: string; isFeedback: boolean; text: string };

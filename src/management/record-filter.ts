@@ -51,7 +51,7 @@ const where = conditions(
 
 const feedback = conditions(
   "a name, one of = != < <= > >=, and true, false, a number or a label, as in thumb=false or correctness<0.5",
-  String.raw`${feedbackNamePattern}(!?=[^\n\u0000]+|[<>]=?${numberPattern})`,
+  String.raw`${feedbackNamePattern} {0,9}(!?=[^\n\u0000]+|[<>]=? {0,9}${numberPattern})`,
   ["thumb=false", "correctness<0.5\ntone!=kind"],
 );
 const withoutFeedback = v.matching("a name of feedback, or * for any", String.raw`^(\*|${feedbackNamePattern})$`, {
@@ -144,9 +144,11 @@ export function toFilter(
   return filter;
 }
 
-/** `correctness<0.5`. A number is compared as it would be kept. */
+/** `correctness<0.5` or `correctness < 0.5`. A number is compared as it would be kept. */
 function readCondition(line: string): FeedbackCondition {
-  const [, name, comparison, text] = /^([^!=<>]+)([!<>]=|[=<>])(.*)$/su.exec(line)!;
+  const [, name, before, comparison, value] = /^([^!=<> ]+)( *)([!<>]=|[=<>])(.*)$/su.exec(line)!;
+  // A label may begin with a space.
+  const text = before === "" && !/^[<>]/.test(comparison!) ? value : value!.trimStart();
   const isNumber = new RegExp(`^${numberPattern}$`).test(text!);
   const number = isNumber ? toKept(Number(text)) as number : { true: 1, false: 0 }[text!];
   return { name: name!, comparison: comparison as FeedbackCondition["comparison"], text: text!, number };

@@ -9,6 +9,7 @@ import { DeploymentResult, requestsOf, requireDeployment } from "./deployments.t
 import type { Deployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { guardInput, requireUnits } from "./guards.ts";
+import { withoutSpaces } from "./limits.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
@@ -39,12 +40,13 @@ export const setRollout = operation({
   requests: requestsOf,
   async run(
     management,
-    { version, percent, guard: given, certain: atLeast, note = "", actor = management.caller.actor, ...input },
+    { version, percent, guard: typed, certain: atLeast, note = "", actor = management.caller.actor, ...input },
   ) {
     const before = await requireForChange(management, input);
     const { id, reference, currentVersion, rollout } = before;
     if (before.archivedAt !== null) throw archived("Deployment", reference);
     if (!before.isActive) throw conflict(`Deployment ${reference} is inactive. Activate it before you start a rollout`);
+    const given = typed && withoutSpaces(typed);
     if (typeof given === "string") requireUnits(given, await readFeedbackNames(management, before.workspaceId));
     const guard = given === undefined ? rollout?.guard ?? null : given;
     if (guard === null && atLeast !== undefined) {

@@ -107,6 +107,17 @@ export const predicate = <T>(words: string, test: (value: unknown) => boolean, s
     schema,
   });
 
+/** A struct that adds a hint to the words of its fault: a sentence without a period, for texts that are nearly right. */
+export const hinted = <T, S>(struct: Struct<T, S>, hintOf: (text: string) => string | undefined): Struct<T, S> => {
+  const { findFault } = metaOf(struct);
+  return extend(struct, {
+    findFault(value) {
+      const fault = findFault(value), hint = typeof value === "string" ? hintOf(value) : undefined;
+      return fault && { ...fault, type: `${fault.type}${hint === undefined ? "" : `. ${hint}`}` };
+    },
+  });
+};
+
 export const optional = <T, S>(struct: Struct<T, S>): Struct<T | undefined, S> => {
   const { findFault } = metaOf(struct);
   return extend(struct, {

@@ -113,12 +113,14 @@ test("the numbers of both versions are those of the service, with both ranges an
 
 test("what is not valid is refused in a sentence, and stays in the form", async () => {
   const { world, visitor, path, state } = await createCandidate();
+  const limits = "Guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%";
   for (
     const [form, reason] of [
       [share("0"), "Percent must be a number from 0.1 to 100 in steps of 0.1."],
       [share("10 %"), "Percent must be a number."],
       [share("10", { version: "1" }), "Version 1 is live in greeting@production. A rollout needs another version."],
-      [share("10", { guard: "<x>" }), "Guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%."],
+      [share("10", { guard: "<x>" }), `${limits}. Each limit has = and a sign.`],
+      [share("10", { guard: "failures" }), `${limits}.`],
       [share("10", { certain: "95" }), "Certain must come with a guard: there is none."],
       [share("10", { do: "begin" }), "Field do must be one of start, change, complete, stop."],
     ] as const

@@ -309,6 +309,28 @@ test("alerts stay with what they watch when that is renamed, and end when it is 
   assert.equal(await world.database.read({ sql: "select * from alerts" }), []);
 });
 
+test("a condition may have spaces and $, and is stored without them", async () => {
+  const world = await openWorld();
+  for (
+    const [typed, stored] of [
+      ["failures > 5 %", "failures>5%"],
+      [" p95  >  4 s ", "p95>4s"],
+      ["cost>$1", "cost>1"],
+      ["cost > $ 0.02 /record", "cost>0.02/record"],
+      ["records\t< 1", "records<1"],
+      ["feedback.cost > -0.5", "feedback.cost>-0.5"],
+    ]
+  ) {
+    const { id, condition } = taken<Alert>(await post(world, { condition: typed }), 201);
+    assert.is(condition, stored);
+    const same = taken<Alert>(await world.manage("PATCH", `/alerts/${id}`, { condition: typed }));
+    assert.equal([same.condition, same.changedAt], [stored, world.now]);
+  }
+  const entries = taken<{ items: { action: string }[] }>(await world.manage("GET", "/audit?action=alert"));
+  assert.equal(new Set(entries.items.map(({ action }) => action)), new Set(["alert.created"]));
+  await verifyBalanced(world.admin);
+});
+
 test("bad conditions are refused, each with a sentence that says what would do", async () => {
   const world = await openWorld();
   const ids = await submit(world, 1);
@@ -324,8 +346,13 @@ test("bad conditions are refused, each with a sentence that says what would do",
   for (
     const [condition, error] of [
       ["failures", form],
-      ["failures=5%", form],
-      ["failures>=5%", form],
+      ["failures=5%", `${form}. Only < and > compare`],
+      ["failures>=5%", `${form}. Only < and > compare`],
+      ["failures ≥ 5 %", `${form}. Only < and > compare`],
+      ["failures>0,5%", `${form}. Decimals have a point: 0.5`],
+      ["records>1,000", `${form}. Decimals have a point: 0.5`],
+      ["p95>$4", `${form}. Only cost is in $`],
+      [`failures${" ".repeat(300)}>5%`, form],
       ["failures>5x", form],
       [`records<${"9".repeat(13)}`, form],
       ["failures>5", "The limit of failures>5 must be in %"],

@@ -28,6 +28,11 @@ const conditions: Record<string, (piece: Piece) => boolean> = {
   "thumb!=false": ({ name, value }) => name === "thumb" && value === true,
   "thumb>0": ({ name, value }) => name === "thumb" && value === true,
   "score<0.5": ({ name, value }) => name === "score" && Number(value) < 0.5,
+  "score < 0.5": ({ name, value }) => name === "score" && Number(value) < 0.5,
+  "score<=  0.5": ({ name, value }) => name === "score" && Number(value) <= 0.5,
+  "thumb = false": ({ name, value }) => name === "thumb" && value === false,
+  "tone != kind": ({ name, value }) => name === "tone" && value !== "kind",
+  "tone= kind": () => false, // a label may begin with a space
   "score<=5e-1": ({ name, value }) => name === "score" && Number(value) <= 0.5,
   "score>=1": ({ name, value }) => name === "score" && Number(value) >= 1,
   "score=0.30000000000000004": ({ name, value }) => name === "score" && value === 0.1 + 0.2,
@@ -89,7 +94,18 @@ test("a condition that cannot be read is refused in one sentence", async () => {
   const path = `/workspaces/${world.workspaceId}/diagnoses`;
   const wanted = "Field feedback must be a name, one of = != < <= > >=, and true, false, a number or a label, as in " +
     "thumb=false or correctness<0.5";
-  const bad = ["thumb", "=1", "thumb=", "thumb<good", "thumb < 1", "thumb<0x1", "thumb=1\n", "thümb=1", "thumb!1"];
+  const bad = [
+    "thumb",
+    "=1",
+    "thumb=",
+    "thumb<good",
+    "thumb < 0x1",
+    " thumb=1",
+    "thumb<0x1",
+    "thumb=1\n",
+    "thümb=1",
+    "thumb!1",
+  ];
   for (const feedback of bad) refused(await world.manage("GET", path + toQuery({ feedback })), 400, wanted);
   for (const withoutFeedback of ["**", "a b", "thumb=1"]) {
     refused(

@@ -152,15 +152,29 @@ test("a guard is set, changed and removed while a rollout is in progress, each a
   await verifyBalanced(world.admin);
 });
 
+test("a guard may have spaces, and is stored without them", async () => {
+  const world = await createCandidate();
+  const typed = " failures = +2 % , p95 = + 20 %,latency=-1% ", stored = "failures=+2%,p95=+20%,latency=-1%";
+  const { rollout } = taken<{ rollout: { guard: string } }>(
+    await send(world, { version: 2, percent: 5, guard: typed }),
+  );
+  assert.is(rollout.guard, stored);
+  assert.is(taken<{ changed: boolean }>(await send(world, { guard: typed })).changed, false);
+});
+
 test("limits that cannot be are refused with a sentence", async () => {
   const world = await createCandidate();
   const { workspaceId } = world;
   for (const [name, kind] of [["thumb", "boolean"], ["score", "number"], ["tone", "label"]]) {
     taken(await world.manage("POST", `/workspaces/${workspaceId}/feedback-names`, { name, kind }));
   }
+  const form = "Field guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%";
   const refusals: [guard: string, error: string][] = [
-    ["failures", "Field guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%"],
-    ["failures=2%", "Field guard must be up to 10 limits, as in failures=+2%,p95=+20%,thumb=-5%"],
+    ["failures", form],
+    ["failures=2%", `${form}. Each limit has + or - before its number`],
+    ["failures > +2 %", `${form}. Each limit has = and a sign`],
+    ["failures=+2,5%", `${form}. Decimals have a point: 0.5`],
+    [Array(11).fill("p95=+1%").join(), form],
     ["p95=+20", "The limit p95=+20 must be in %"],
     ["thumb=-5", "The limit thumb=-5 must be in %"],
     ["score=-5%", "The limit score=-5% must be without %"],
