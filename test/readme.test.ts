@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { suite } from "./suite.ts";
+import { commandFirst } from "../src/cli/run.ts";
 import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
 import { commands } from "../src/cli/commands.ts";
@@ -67,8 +68,9 @@ test("README.md has at most 150 lines, and its sections come in this order", () 
 });
 
 /** Throws what is wrong with the words after `promptledger`. */
-function checkPromptledger(words: string[]): void {
-  if (words.length === 0 || ["--help", "--version"].includes(words[0]!)) return;
+function checkPromptledger(typed: string[]): void {
+  if (typed.length === 0 || ["--help", "--version"].includes(typed[0]!)) return;
+  const words = commandFirst(typed);
   const isCalled = (name: string[]) => name.every((word, index) => word === words[index]);
   const called = commands.filter(({ name }) => isCalled(name));
   if (words.at(-1) === "--help") {
