@@ -111,14 +111,16 @@ class Server:
         settings = {"PROMPTLEDGER_URL": self.url, "PROMPTLEDGER_API_KEY": "pl_key"}
         return {**os.environ, **settings, "PYTHONPATH": os.pathsep.join(source)}
 
-    def run(self, code: str, settings: Optional[Dict[str, str]] = None) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, code: str, settings: Optional[Dict[str, str]] = None, seconds: float = 120
+    ) -> "subprocess.CompletedProcess[str]":
         """Runs a program to its end."""
         return subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code)],
             env={**self.settings(), **(settings or {})},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=seconds,
             check=False,
         )
 

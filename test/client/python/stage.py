@@ -104,11 +104,19 @@ class Clock:
         for call in calls:
             call()
 
-    def wait(self, latch: Any) -> None:
-        caller = self._callers[threading.current_thread()]
-        caller.latch = latch
-        latch.wait()
-        caller.latch = None
+    def is_alone(self) -> bool:
+        return False
+
+    def is_ending(self) -> bool:
+        return False
+
+    def wait(self, latch: Any, seconds: float = math.inf) -> None:
+        caller = self._callers.get(threading.current_thread())
+        # As the process ends, nobody moves the clock.
+        if caller is not None:
+            caller.latch = latch
+            latch.wait()
+            caller.latch = None
 
     def shield(self, call: Callable[[], Any]) -> Any:
         return call()

@@ -429,6 +429,7 @@ class ClientTest(unittest.TestCase):
     def test_a_signal_handler_that_interrupts_the_client_does_not_wait_for_ever(self) -> None:
         stage = self.stage()
         with stage.client._engine.loop, self.assertRaisesRegex(PromptLedgerError, "signal handler"):
+            stage.client.record(body)
             stage.client.flush()
 
     def test_an_idempotency_key_must_pass_a_header(self) -> None:

@@ -46,7 +46,10 @@ class AsyncClient(BaseClient):
         return await self._wait(self._engine.close(1_000 * timeout_seconds))
 
     async def _wait(self, promise: Promise[T]) -> T:
+        loop = self._engine.loop
         if not promise.is_settled:
+            if loop.is_alone:
+                return loop.wait(promise)
             events = asyncio.get_running_loop()
             done: asyncio.Future[None] = events.create_future()
 
@@ -61,7 +64,6 @@ class AsyncClient(BaseClient):
                     # The event loop has been closed meanwhile.
                     pass
 
-            loop = self._engine.loop
             loop.enter(lambda: promise.then(lambda: loop.outside(wake)))
             await done
         return promise.outcome()

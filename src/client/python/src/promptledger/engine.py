@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
 import re
-import sys
-import weakref
 from datetime import datetime, timedelta
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Union
 from urllib.parse import quote
 
-from .errors import PromptLedgerError, closed, invalid_argument, to_client_error
+from . import leaving
+from .errors import PromptLedgerError, invalid_argument, to_client_error
 from .events import Events
-from .limits import FLUSH_TIME
-from .loop import Latch, Loop, Promise, Runtime
+from .loop import Loop, Promise, Runtime
 from .options import Options
 from .prompt import Prompt, Target
 from .prompts import Asked, Prompts
@@ -44,7 +40,7 @@ class Engine:
 
     def __init__(self, options: Options, runtime: Runtime) -> None:
         self._options = options
-        self.loop = loop = Loop(runtime)
+        self.loop = loop = Loop(runtime, self._end)
         self.now = runtime.wall
         self.events = events = Events(loop)
         self._sender = sender = Sender(options, loop)
@@ -54,15 +50,15 @@ class Engine:
         self._snapshot = Snapshot(options.snapshot, owner, events, loop)
         self._prompts = Prompts(options, sender, self._snapshot, events, self, loop)
         self._closing: Optional[Promise[Totals]] = None
-        self._is_known_to_exit = False
-        key = id(self)
-        _engines[key] = weakref.ref(self, lambda _: _engines.pop(key, None))
+        leaving.register(self)
 
     def prompt(self, deploy_id: str, asked: Asked) -> Promise[Prompt]:
         return self.loop.enter(lambda: self._prompts.get(deploy_id, asked))
 
     def _enqueue(self, queue: Queue, code: str, add: Callable[[], None]) -> None:
         try:
+            self.loop.notice_end()
+            self._need_open()
             add()
         except Exception as error:
             reason = to_client_error(error, code)
@@ -92,15 +88,20 @@ class Engine:
     def _add(self, queue: Queue, body: Mapping[str, Any], target: Target, deploy_id: str, about: str) -> None:
         text = to_json(body)
         size = len(text.encode())
-        self._know_exit()
+        leaving.expect_exit()
 
         def add() -> None:
-            if self._closing is not None:
-                raise closed()
+            self._need_open()
             self._sender.touch()
             queue.add(text, size, target, deploy_id, about)
 
         self.loop.enter(add)
+        if not self.loop.is_own():
+            leaving.finish_late(self)
+
+    def _need_open(self) -> None:
+        if self._closing is not None:
+            raise self.loop.closed()
 
     def feedback_token(
         self, target: Target, names: Sequence[str], expires: Union[timedelta, datetime], author: str
@@ -161,7 +162,7 @@ class Engine:
         self.events.close()
         self._sender.close()
         self.loop.end()
-        closing.resolve(Totals(*(one + other for one, other in zip(records, pieces))))
+        closing.resolve(records.plus(pieces))
 
     def stats(self) -> Stats:
         both = (self._records, self._pieces)
@@ -178,35 +179,44 @@ class Engine:
 
         return self.loop.enter(count)
 
-    def finish(self) -> None:
+    def finish(self, ms: float) -> Optional[Promise[None]]:
         """Sends what was just recorded, as the process ends. Tries once where the service is away."""
         with self.loop:
-            if self._closing is not None or self._records.queued + self._pieces.queued == 0:
-                return
-            done = Latch()
-            flushed = self.loop.spawn(self._flush(FLUSH_TIME, False, True))
-            flushed.then(lambda: self.loop.outside(done.open))
-        done.wait(FLUSH_TIME / 1_000 + 1)
+            if self._records.queued + self._pieces.queued == 0:
+                return None
+            return self.loop.spawn(self._flush(ms, False, True))
 
-    def _know_exit(self) -> None:
-        """Children of multiprocessing and of Celery end without the functions of atexit. Those of multiprocessing forget what was
-        registered before they began."""
-        if not self._is_known_to_exit:
-            self._is_known_to_exit = True
-            processes = sys.modules.get("multiprocessing.process")
-            if processes is not None and processes.parent_process() is not None:
-                from multiprocessing.util import Finalize
+    def leave(self) -> None:
+        """Gives up what is left, and closes the client if that is anything."""
+        with self.loop:
+            if self._records.queued + self._pieces.queued > 0:
+                self._give_up()
 
-                Finalize(None, _finish_all, exitpriority=0)
-            celery = sys.modules.get("celery.signals")
-            if celery is not None:
-                celery.worker_process_shutdown.connect(_finish_all, weak=False)
+    def _give_up(self) -> None:
+        """Closes the client at once, and tells what is lost."""
+        self.events.warn_again()
+        self._prompts.stop()
+        totals = self._records.abandon().plus(self._pieces.abandon())
+        self.events.warn_again()
+        self._sender.close()
+        if self._closing is None:
+            self._closing = Promise(self.loop)
+        self._closing.resolve(totals)
+
+    def _end(self) -> None:
+        """The interpreter ends: nothing is sent any more, and no other thread brings what it has begun."""
+        with self.loop:
+            self._sender.reset()
+            self._snapshot.reset()
+            self._prompts.forget()
+            self._give_up()
+            self._records.forget()
+            self._pieces.forget()
 
     def reset(self) -> None:
         """Goes on in a forked process: with the prompts that are cached, and without what is queued, which the other one sends."""
         self.loop.reset()
         with self.loop:
-            self._is_known_to_exit = False
             self._sender.reset()
             self._records.reset()
             self._pieces.reset()
@@ -218,40 +228,3 @@ class Engine:
 
 def _is_stored(body: object) -> bool:
     return bool(member(body, "id")) and member(body, "status") == "success"
-
-
-_engines: Dict[int, weakref.ref[Engine]] = {}
-_held: List[Engine] = []
-
-
-def _all_engines() -> List[Engine]:
-    return [engine for engine in (known() for known in list(_engines.values())) if engine is not None]
-
-
-def _finish_all(**_: object) -> None:
-    for engine in _all_engines():
-        engine.finish()
-
-
-def _before_fork() -> None:
-    for engine in _all_engines():
-        engine.loop.hold()
-        _held.append(engine)
-
-
-def _after_fork_in_parent() -> None:
-    while _held:
-        _held.pop().loop.release()
-
-
-def _after_fork_in_child() -> None:
-    _held.clear()
-    for engine in _all_engines():
-        engine.reset()
-
-
-atexit.register(_finish_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Set, Union
 
@@ -92,7 +93,9 @@ class Events:
         if not listeners and isinstance(event, (ErrorEvent, DropEvent)) and not self._has_warned:
             self._has_warned = True
             message = str(event.error)
-            self._loop.outside(lambda: logger.warning("promptledger: %s", message))
+            # A thread that is gone may have left `logging` locked.
+            warn = _write_error if self._loop.is_ended else _log
+            self._loop.outside(lambda: warn(message))
         for listener in list(listeners or ()):
             self._loop.outside(_guarded(listener, event))
 
@@ -114,6 +117,22 @@ class Events:
         """Nothing is emitted from now on."""
         self._listeners = {}
         self._has_warned = True
+
+    def warn_again(self) -> None:
+        """Losses that nobody listens for are told once more, as the process ends."""
+        self._has_warned = False
+
+
+def _log(message: str) -> None:
+    logger.warning("promptledger: %s", message)
+
+
+def _write_error(message: str) -> None:
+    try:
+        os.write(2, f"promptledger: {message}\n".encode(errors="replace"))
+    except OSError:
+        # There is no standard error.
+        pass
 
 
 def _guarded(listener: Listener, event: Event) -> Callable[[], None]:

@@ -3,10 +3,11 @@ runs what is ready. So an application's threads, asyncio and the client's own th
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any, Callable, Coroutine, Generator, Generic, List, Optional, Protocol, TypeVar, cast
 
-from .errors import PromptLedgerError
+from .errors import PromptLedgerError, closed
 
 T = TypeVar("T")
 Call = Callable[[], None]
@@ -30,8 +31,15 @@ class Runtime(Protocol):
     def deliver(self, calls: List[Call]) -> None:
         """Calls functions of the application."""
 
-    def wait(self, latch: Latch) -> None:
-        """Blocks the thread until a latch is open."""
+    def wait(self, latch: Latch, seconds: float = math.inf) -> None:
+        """Blocks the thread until a latch is open, or for so many seconds. Where no other thread can be started, it does what they
+        would do."""
+
+    def is_alone(self) -> bool:
+        """Whether there is work for which no thread could be started."""
+
+    def is_ending(self) -> bool:
+        """Whether the interpreter ends: no other thread runs any more, and none can be started."""
 
     def shield(self, call: Callable[[], T]) -> T:
         """Calls a function that no signal handler may interrupt."""
@@ -117,9 +125,12 @@ class Promise(Generic[T]):
 class Loop:
     """Enter it (`with loop:`) to call anything that lives on it. What the application calls does so by `enter`."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, on_end: Call) -> None:
         self._runtime = runtime
+        self._on_end = on_end
         self.now = runtime.now
+        #: Whether the interpreter ends. Then nothing waits for another thread.
+        self.is_ended = False
         self._start()
 
     def _start(self) -> None:
@@ -150,7 +161,8 @@ class Loop:
         if outside:
             self._runtime.deliver(outside)
 
-    def _is_own(self) -> bool:
+    def is_own(self) -> bool:
+        """Whether this thread has entered it."""
         return self._depth > 0 and self._owner == threading.get_ident()
 
     def enter(self, job: Callable[[], T]) -> T:
@@ -160,8 +172,20 @@ class Loop:
             with self:
                 return job()
 
+        self.notice_end()
         # A signal handler may interrupt what the main thread does here as the process ends.
-        return call() if self._is_own() else self._runtime.shield(call)
+        return call() if self.is_own() else self._runtime.shield(call)
+
+    def notice_end(self) -> None:
+        if not self.is_ended and self._runtime.is_ending():
+            self.is_ended = True
+            # A thread that is gone may have left it locked.
+            self.reset()
+            self._on_end()
+
+    def closed(self) -> PromptLedgerError:
+        """The error of what is asked of a closed client, which each is once the interpreter ends."""
+        return closed("The interpreter is shutting down: nothing can be sent any more") if self.is_ended else closed()
 
     def soon(self, call: Call) -> None:
         """Calls a function before the loop is left."""
@@ -191,6 +215,9 @@ class Loop:
     def run(self, job: Callable[[], T]) -> Promise[T]:
         """Calls a function that may block, on another thread."""
         promise: Promise[T] = Promise(self)
+        if self.is_ended:
+            promise.reject(self.closed())
+            return promise
 
         def work() -> None:
             try:
@@ -210,7 +237,7 @@ class Loop:
             with self:
                 call()
 
-        return self._runtime.start_timer(fire, ms)
+        return _nothing if self.is_ended else self._runtime.start_timer(fire, ms)
 
     async def sleep(self, ms: float) -> None:
         promise: Promise[None] = Promise(self)
@@ -219,6 +246,8 @@ class Loop:
 
     async def within(self, promise: Promise[T], ms: float) -> bool:
         """Whether a promise is settled within so many ms."""
+        if promise.is_settled:
+            return True
         first: Promise[None] = Promise(self)
         cancel = self.start_timer(lambda: first.resolve(None), ms)
         promise.then(lambda: first.resolve(None))
@@ -229,13 +258,26 @@ class Loop:
     def wait(self, promise: Promise[T]) -> T:
         """Blocks a thread of the application until a promise is settled."""
         if not promise.is_settled:
-            if self._is_own():
+            if self.is_own():
                 # No other thread could enter the loop meanwhile.
-                raise PromptLedgerError("invalid_argument", "A signal handler must not wait for the client it interrupts")
-            latch = Latch()
-            self.enter(lambda: promise.then(lambda: self.outside(latch.open)))
-            self._runtime.wait(latch)
+                raise PromptLedgerError(
+                    "invalid_argument", "A signal handler or __del__ must not wait for the client it interrupts"
+                )
+            if self.is_ended:
+                raise self.closed()
+            self.pause(promise)
         return promise.outcome()
+
+    def pause(self, promise: Promise[Any], seconds: float = math.inf) -> None:
+        """Blocks a thread of the application until a promise is settled, or for so many seconds."""
+        latch = Latch()
+        self.enter(lambda: promise.then(lambda: self.outside(latch.open)))
+        self._runtime.wait(latch, seconds)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing happens here unless a thread waits for it."""
+        return self.is_ended or self._runtime.is_alone()
 
     def end(self) -> None:
         self._runtime.end()
@@ -251,3 +293,7 @@ class Loop:
         """Starts anew in a forked process, which has none of the other threads."""
         self._start()
         self._runtime.reset()
+
+
+def _nothing() -> None:
+    pass

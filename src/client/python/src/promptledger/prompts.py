@@ -108,6 +108,10 @@ class Prompts:
     def reset(self) -> None:
         """A forked process keeps what is cached, and has no request under way."""
         self.reads = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets what other threads have begun."""
         self.watch.reset()
         for cached in self._cached.values():
             cached.reset()

@@ -26,6 +26,9 @@ class Totals(NamedTuple):
     #: Refused by the service for what is in it, still refused when the client was closed, or too old.
     failed: int
 
+    def plus(self, other: Totals) -> Totals:
+        return Totals(self.sent + other.sent, self.dropped + other.dropped, self.failed + other.failed)
+
 
 class Lane(NamedTuple):
     """What a queue sends, where to, how many at once, and how many batches at the same time."""
@@ -71,6 +74,10 @@ class Queue:
     def reset(self) -> None:
         """A forked process leaves what is queued to the process that it comes from."""
         self.sent = self.dropped = self.failed = self.queued = self.queued_bytes = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets what is queued, and what other threads have begun."""
         self._waiting: List[_Item] = []
         # Items that are not sent for a while, so that they hold up no others.
         self._aside: List[_Item] = []

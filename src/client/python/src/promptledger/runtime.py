@@ -60,14 +60,48 @@ class HostRuntime:
         self._last = wall + self._ahead
         return self._last
 
-    def wait(self, latch: Latch) -> None:
-        latch.wait()
+    def is_ending(self) -> bool:
+        return sys.is_finalizing()
+
+    def is_alone(self) -> bool:
+        with self._worked:
+            if self._jobs and self._workers == 0:
+                return True
+        with self._timed:
+            return bool(self._timers) and self._timer_thread is None
+
+    def wait(self, latch: Latch, seconds: float = math.inf) -> None:
+        until = time.monotonic() + seconds
+        while not latch.is_open:
+            call, due = self._take()
+            if call is not None:
+                _call(call)
+                continue
+            left = min(until, due) - time.monotonic()
+            latch.wait(-1 if left == math.inf else max(0, left))
+            if time.monotonic() >= until:
+                break
+
+    def _take(self) -> Tuple[Optional[Call], float]:
+        """What no thread could be started for: a call, or when the next timer is due."""
+        with self._worked:
+            if self._jobs and self._workers == 0:
+                return self._jobs.popleft(), 0
+        with self._timed:
+            while self._timers and self._timer_thread is None:
+                due, _, timer = self._timers[0]
+                if timer.call is not None and due > time.monotonic():
+                    return None, due
+                heapq.heappop(self._timers)
+                if timer.call is not None:
+                    return timer.call, 0
+        return None, math.inf
 
     def shield(self, call: Callable[[], T]) -> T:
         """Signal handlers run on the main thread, and may raise at any moment: Ctrl-C does, and so do Celery's time limits. So
         another thread makes the calls of the main thread."""
         is_main = threading.get_ident() == threading.main_thread().ident
-        if not is_main or sys.is_finalizing() or not _may_have_daemons():
+        if not is_main or self.is_ending() or not _may_have_daemons():
             return call()
         values: List[T] = []
         errors: List[BaseException] = []
@@ -153,13 +187,9 @@ class HostRuntime:
                 self._start_worker()
 
     def _start_worker(self) -> None:
-        try:
-            _start(self._work, "promptledger-worker")
+        # Otherwise a worker that is there takes the job, or the thread that waits for it.
+        if _start(self._work, "promptledger-worker") is not None:
             self._workers += 1
-        except RuntimeError:
-            # The process is about to end, or has no room for a thread. A worker that is there takes the job.
-            if self._workers == 0:
-                raise
 
     def _work(self) -> None:
         worked = self._worked
@@ -212,7 +242,11 @@ def _call(call: Call) -> None:
         logger.exception("promptledger failed behind the application")
 
 
-def _start(target: Call, name: str) -> threading.Thread:
+def _start(target: Call, name: str) -> Optional[threading.Thread]:
+    """Starts a thread, unless the process is about to end or has no room for one."""
     thread = threading.Thread(target=target, name=name, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
     return thread

@@ -35,6 +35,7 @@ class Snapshot:
         self._access = threading.Lock()
         self._loading: Optional[Promise[None]] = None
         self._saving: Optional[Promise[None]] = None
+        self._has_saved = False
         self._changes: Dict[str, Entry] = {}
 
     async def find(self, deploy_id: str) -> Optional[Mapping[str, Any]]:
@@ -56,6 +57,7 @@ class Snapshot:
             self._save()
 
     def _save(self) -> Promise[None]:
+        self._has_saved = True
         if self._saving is None:
             self._saving = self._loop.spawn(self._save_all())
         return self._saving
@@ -122,7 +124,7 @@ class Snapshot:
 
     async def close(self) -> None:
         """Waits until all is saved."""
-        if self._store is not None:
+        if self._has_saved:
             # Another process that saved at the same moment may have overwritten what this one had saved.
             if self._saving is not None:
                 await self._saving

@@ -34,7 +34,6 @@ from .errors import (
     PromptLedgerError,
     QuotaExceededError,
     UnavailableError,
-    closed,
     too_slow,
     unavailable,
 )
@@ -122,9 +121,9 @@ class Sender:
         """One attempt, which takes `timeout` ms at most, and less once the application is idle. With a body, which is JSON, it
         is a POST. Raises a PromptLedgerError if the response is no success, or not what is wanted. 304 is wanted if it has the
         tag that `If-None-Match` named."""
-        if self._is_closed:
-            raise closed()
         loop, transport = self._loop, self._transport
+        if self._is_closed:
+            raise loop.closed()
         sent_at = loop.now()
         all_headers = {"Content-Type": "application/json", **(headers or {})}
         if self._api_key:
@@ -149,7 +148,7 @@ class Sender:
                 response, parsed = answer.result()
             except BaseException as error:
                 if self._is_closed:
-                    raise closed() from None
+                    raise loop.closed() from None
                 if isinstance(error, (TimeoutError, socket.timeout)):
                     raise too_slow(timeout) from error
                 # A status line that is none is quoted as a whole.
