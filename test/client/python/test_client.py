@@ -356,6 +356,41 @@ class ClientTest(unittest.TestCase):
                 if value is not None:
                     os.environ[name] = value
 
+    def test_a_prompt_is_copied_with_its_client_and_pickled_without_it(self) -> None:
+        defaults = {deploy_id: {"optional": {"shop": "", "history": []}}}
+        for is_away, options in ((False, {}), (True, {"fallback": {**fallback, "llmConfig": {"model": "m"}, "version": 7}})):
+            stage = self.stage(retries=0, prompts=defaults)
+            self.service.is_away = is_away
+            prompt = stage.ask(deploy_id, session_id="session-2", **options)
+            data = pickle.dumps(prompt)
+            self.assertNotIn(b"pl_key", data)
+            copies = [copy.copy(prompt), copy.deepcopy({"state": [prompt]})["state"][0]]
+            for same in [*copies, pickle.loads(data), pickle.loads(pickle.dumps(copies[1], 2))]:
+                self.assertEqual(same, prompt)
+                self.assertEqual((same.messages, same.llm_config), (prompt.messages, prompt.llm_config))
+                self.assertEqual(same.fill({}), prompt.fill({}))
+                self.assertEqual(same.call().session_id, "session-2")
+            self.assertEqual(dataclasses.asdict(prompt)["source"], prompt.source)
+            for same in copies:
+                copy.deepcopy(same.call()).done(status=1, output="x")
+            self.assertEqual(stage.client.stats().queued, 2)
+            call = pickle.loads(data).call()
+            with self.assertLogs("promptledger", logging.WARNING) as logs:
+                call.done(status=1, output="x")
+                call.feedback(name="thumb", value=True)
+            self.assertEqual(["lost" in line for line in logs.output], [True, True])
+            with self.assertRaisesRegex(PromptLedgerError, "no client"):
+                call.feedback_token(names=["thumb"], expires=datetime.timedelta(hours=1))
+            self.assertEqual(pickle.loads(pickle.dumps(call)).record, call.record)
+
+    def test_copies_of_what_has_a_client_share_it_and_no_process_gets_another_one_s(self) -> None:
+        for kind in (Client, promptledger.AsyncClient):
+            client = kind(url="http://127.0.0.1:9", api_key="pl_key")
+            self.assertIs(copy.deepcopy({"ledger": client})["ledger"], client)
+            self.assertIs(copy.copy(client), client)
+            with self.assertRaisesRegex(TypeError, "make one in each process"):
+                pickle.dumps(client)
+
     def test_errors_are_copied_pickled_and_grow_no_tracebacks(self) -> None:
         stage = self.stage()
         self.service.read = "quota exhausted"

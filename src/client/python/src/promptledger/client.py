@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Callable, Literal, Mapping, Optional, Type, Union, overload
+from typing import Any, Callable, Literal, Mapping, NoReturn, Optional, Type, TypeVar, Union, overload
 
 from .connection import Transport
 from .engine import Engine, Stats
@@ -14,6 +14,8 @@ from .prompt import Fallback, Prompt, Target
 from .prompts import Asked
 from .queues import Totals
 from .runtime import HostRuntime
+
+C = TypeVar("C", bound="BaseClient")
 
 
 class BaseClient:
@@ -57,6 +59,16 @@ class BaseClient:
 
     #: Tests put in a virtual one.
     _runtime = HostRuntime
+
+    def __copy__(self: C) -> C:
+        return self
+
+    def __deepcopy__(self: C, _: object) -> C:
+        """Copies of what has a client share it."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A client cannot be pickled: make one in each process")
 
     def record(self, record: Mapping[str, Any]) -> None:
         """Queues a record, as the service takes it: `{"deployId": …, "sessionId": …, "status": 1, "content": {…}}`. Never

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime, timedelta
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import quote
 
 from . import leaving
+from .clientless import Clientless
 from .errors import PromptLedgerError, invalid_argument, to_client_error
 from .events import Events
 from .loop import Loop, Promise, Runtime
@@ -51,6 +52,13 @@ class Engine:
         self._prompts = Prompts(options, sender, self._snapshot, events, self, loop)
         self._closing: Optional[Promise[Totals]] = None
         leaving.register(self)
+
+    def __deepcopy__(self, _: object) -> Engine:
+        """Copies of a prompt share its client."""
+        return self
+
+    def __reduce__(self) -> Tuple[Type[Clientless], Tuple[()]]:
+        return Clientless, ()
 
     def prompt(self, deploy_id: str, asked: Asked) -> Promise[Prompt]:
         return self.loop.enter(lambda: self._prompts.get(deploy_id, asked))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -91,8 +90,8 @@ class ModelCall:
         self._start = calls.now()
         key = new_uuid(self._start)
         self._target = Target(key, key)
-        self._lock = threading.Lock()
-        self._is_done = False
+        # A list has one atomic step for that, and needs no lock, which could not be copied.
+        self._undone: List[None] = [None]
         self.session_id = str(uuid.uuid4()) if session_id is None else session_id
 
     @property
@@ -116,10 +115,10 @@ class ModelCall:
 
         `status` is an integer whose meaning you define. What is not a text, such as messages, is recorded as JSON. `usage` is
         what the model's provider reports. Without `model` and `provider`, those of the prompt's `llm_config` count."""
-        with self._lock:
-            if self._is_done:
-                return
-            self._is_done = True
+        try:
+            self._undone.pop()
+        except IndexError:
+            return
         end = self._calls.now()
 
         def make() -> Record:
@@ -171,11 +170,12 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The active prompt of a deployment. What its properties give is a copy: changes reach nobody else."""
+    """The active prompt of a deployment. What its properties give is a copy: changes reach nobody else. Copies share its client.
+    Pickled, it leaves the client behind: then its calls are not recorded."""
 
     source: PromptSource
     _content: Content = field(repr=False)
-    _calls: Calls = field(repr=False)
+    _calls: Calls = field(repr=False, compare=False)
     _defaults: Optional[Mapping[str, Any]] = field(repr=False, default=None)
     _session_id: Optional[str] = field(repr=False, default=None)
 
