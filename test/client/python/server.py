@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import subprocess
 import sys
 import textwrap
@@ -18,10 +19,11 @@ reference = "support/assistant@production"
 
 
 class Server:
-    """Serves one prompt, and keeps what is sent. `delay` seconds pass before each answer."""
+    """Serves one prompt, and keeps what is sent. With a certificate it speaks TLS, in which it is localhost."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Optional[str] = None) -> None:
         self.requests: List[str] = []
+        self.hosts: List[str] = []
         self.connections = 0
         self.records: "Counter[str]" = Counter()
         #: When each record says that its call began, in Unix ms.
@@ -44,6 +46,12 @@ class Server:
 
             def log_message(self, *_: object) -> None:
                 pass
+
+            def parse_request(self) -> bool:
+                is_good = super().parse_request()
+                if is_good:
+                    server.hosts.append(self.headers["Host"])
+                return is_good
 
             def do_GET(self) -> None:
                 self.answer(*server.get(self.path))
@@ -71,7 +79,13 @@ class Server:
                 pass
 
         self._http = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self.port = self._http.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+            self.url = f"https://localhost:{self.port}"
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def get(self, path: str) -> Tuple[int, object]:

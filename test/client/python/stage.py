@@ -22,6 +22,9 @@ if not os.environ.get("PROMPTLEDGER_INSTALLED"):
 
 from promptledger import AsyncClient, Client, PromptLedgerError, Request, Response  # noqa: E402
 
+#: Servers of tests are on this machine.
+os.environ["no_proxy"] = "*"
+
 NOON = 1_795_176_000_000  # 2026-11-20T12:00:00Z, in ms
 
 #: Whether tests run in full, as in CI.

@@ -8,6 +8,7 @@ import encodings.idna  # noqa: F401
 import encodings.utf_8_sig  # noqa: F401
 import encodings.utf_16_le  # noqa: F401
 import http.client
+import os
 import select
 import socket
 import threading
@@ -17,6 +18,7 @@ from typing import Callable, Dict, Mapping, Optional
 from urllib.parse import urlsplit
 
 from .limits import MAX_RESPONSE_BYTES
+from .proxy import find_proxy
 
 try:
     import ssl
@@ -87,12 +89,17 @@ class _Gone(Exception):
 class HttpTransport:
     """Keeps one connection per thread, and follows no redirect: that could send the key in plain text."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, proxy: Optional[str] = None, ca_bundle: Optional[str] = None) -> None:
         parts = urlsplit(url)
         self._host = parts.hostname or ""
         self._is_tls = parts.scheme.lower() == "https"
         self._port = parts.port or (443 if self._is_tls else 80)
-        self._start = f"{parts.scheme}://{parts.netloc}"
+        self._proxy = find_proxy(url, proxy)
+        self._ca_bundle = ca_bundle
+        # A proxy for plain requests gets the whole URL.
+        is_whole = self._proxy is not None and not self._is_tls
+        self._start = "" if is_whole else f"{parts.scheme}://{parts.netloc}"
+        self._headers = self._proxy.headers if self._proxy is not None and is_whole else {}
         self._threads = threading.local()
 
     def __call__(self, request: Request) -> Response:
@@ -110,10 +117,26 @@ class HttpTransport:
         return self._exchange(self._connect(), request, deadline, False)
 
     def _connect(self) -> http.client.HTTPConnection:
-        if self._is_tls:
-            # SSL_CERT_FILE or the system names the certificates.
-            return http.client.HTTPSConnection(self._host, self._port, context=ssl.create_default_context())
-        return http.client.HTTPConnection(self._host, self._port)
+        proxy = self._proxy
+        host, port = (self._host, self._port) if proxy is None else (proxy.host, proxy.port)
+        if not self._is_tls:
+            return http.client.HTTPConnection(host, port)
+        connection = http.client.HTTPSConnection(host, port, context=self._trust())
+        if proxy is not None:
+            connection.set_tunnel(self._host, self._port, proxy.headers)
+        return connection
+
+    def _trust(self) -> ssl.SSLContext:
+        path = self._ca_bundle or os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+        if not path:
+            # SSL_CERT_FILE, SSL_CERT_DIR or the system name the certificates.
+            return ssl.create_default_context()
+        try:
+            if os.path.isdir(path):
+                return ssl.create_default_context(capath=path)
+            return ssl.create_default_context(cafile=path)
+        except OSError as error:
+            raise OSError(f"Cannot read the certificates in {path}: {error}") from error
 
     def _exchange(
         self, connection: http.client.HTTPConnection, request: Request, deadline: float, is_kept: bool
@@ -132,7 +155,7 @@ class HttpTransport:
             request.on_abandon(partial(_shut, sock))
             try:
                 path = request.url[len(self._start) :]
-                connection.request(request.method, path, request.body, request.headers)
+                connection.request(request.method, path, request.body, {**request.headers, **self._headers})
                 response = connection.getresponse()
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
                 if is_kept and not request.is_abandoned:

@@ -55,6 +55,8 @@ def read_options(
     url: Optional[str],
     api_key: Optional[str],
     transport: Optional[Transport],
+    proxy: Optional[str],
+    ca_bundle: Union[str, os.PathLike[str], None],
     max_age_seconds: float,
     max_stale_seconds: float,
     watch_seconds: Optional[float],
@@ -86,7 +88,7 @@ def read_options(
     return Options(
         url=base,
         api_key=key or "",
-        transport=transport or HttpTransport(base),
+        transport=transport or HttpTransport(base, proxy, None if ca_bundle is None else os.fspath(ca_bundle)),
         max_age=1_000 * at_least_0("max_age_seconds", max_age_seconds),
         max_stale=1_000 * at_least_0("max_stale_seconds", max_stale_seconds),
         watch=1_000 * at_least_0("watch_seconds", watch_seconds),
