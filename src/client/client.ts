@@ -14,7 +14,7 @@ import type { PromptOptions } from "./prompts.ts";
 import { createQueue, feedbackLane, recordLane } from "./queue.ts";
 import type { Held, Queue, Totals } from "./queue.ts";
 import { maskRecord } from "./record.ts";
-import { within } from "./runtime.ts";
+import { steady, within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResponse } from "./shapes.ts";
 import { closed, createTransport } from "./transport.ts";
@@ -68,7 +68,9 @@ const sum = <T extends Totals>(ofRecords: T, ofFeedback: T): T => {
 };
 
 /** Makes a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
-export const createClientOn = (runtime: Runtime, given: ClientOptions): Client => {
+export const createClientOn = (host: Runtime, given: ClientOptions): Client => {
+  const { now } = host;
+  const runtime = { ...host, now: steady(now) };
   const options = readOptions(given, runtime);
   const { url, apiKey, mask, snapshot: kept, submitTimeout, retries } = options;
   const events = createEvents();
@@ -76,7 +78,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   const [records, pieces] = [recordLane, feedbackLane].map((lane) =>
     createQueue(options, transport, events, runtime, lane)
   ) as [Queue, Queue];
-  const useSnapshot = openSnapshot(kept, `${url} ${apiKey?.slice(3, 9)} `, events);
+  const useSnapshot = openSnapshot(kept, `${url} ${apiKey?.slice(3, 9)} `, now, events);
   let closing: Promise<Totals> | undefined;
 
   const enqueue = (queue: Queue, code: string, add: () => void): void => {
@@ -90,9 +92,10 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
   };
 
   const calls: Calls = {
+    now,
     record: (make, target = { about: "", record: "" }) =>
       enqueue(records, "invalid_record", () => {
-        const masked = maskRecord(make(), mask, runtime.now());
+        const masked = maskRecord(make(), mask, now());
         target.record = masked?.idempotencyKey;
         if (masked) records.add(masked, target, masked.deployId);
       }),
@@ -106,7 +109,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
       }),
     feedbackToken(target, given) {
       // The record's name and the time are those of the call.
-      const known = { ...target }, at = runtime.now();
+      const known = { ...target }, at = now();
       return import("./token.ts").then(({ makeToken }) => makeToken(need, apiKey, known, given, at))
         .catch((error: unknown) => {
           throw toClientError(error, "invalid_argument");
@@ -118,7 +121,7 @@ export const createClientOn = (runtime: Runtime, given: ClientOptions): Client =
 
   const submit = async (record: DiagnosisItem): Promise<{ id: string }> => {
     try {
-      const masked = maskRecord(record, mask, runtime.now());
+      const masked = maskRecord(record, mask, now());
       need(masked, "The mask left out the record");
       const { deployId, idempotencyKey, ...body } = masked!;
       // A header would lose some characters, and fail with others as if the service were away.

@@ -9,6 +9,7 @@ export type UseSnapshot = <T>(act: (snapshot: Snapshot) => Promise<T> | T) => Pr
 export const openSnapshot = (
   kept: string | SnapshotStore | undefined,
   owner: string,
+  now: () => number,
   { emit }: Events,
 ): UseSnapshot => {
   let opening: Promise<Snapshot> | undefined;
@@ -16,7 +17,7 @@ export const openSnapshot = (
 
   return async <T>(act: (snapshot: Snapshot) => Promise<T> | T): Promise<T | undefined> => {
     if (!kept) return undefined;
-    opening ??= import("./snapshot.ts").then(({ createSnapshot }) => createSnapshot(kept, owner, tell));
+    opening ??= import("./snapshot.ts").then(({ createSnapshot }) => createSnapshot(kept, owner, now, tell));
     return await opening.then(act).catch(tell) as T | undefined;
   };
 };

@@ -3,7 +3,6 @@ import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
 import { contentOf } from "./record.ts";
-import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, Message, ServedPrompt, ServedRollout } from "./shapes.ts";
 import { newUuid } from "./uuid.ts";
 
@@ -176,6 +175,8 @@ export const isPrompt = (value: unknown): unknown => {
 
 /** What the calls of all prompts do. */
 export type Calls = {
+  /** Unix milliseconds. */
+  now(): number;
   /** Queues a record, which it makes itself, as that may fail. Never throws. */
   record(make: () => DiagnosisItem, target?: Target): void;
   feedback(target: Target, given: GivenFeedback): void;
@@ -195,8 +196,7 @@ export const createPrompt = (
   content: PromptContent,
   source: PromptSource,
   defaults: Defaults | undefined,
-  { record, feedback, feedbackToken }: Calls,
-  { now }: Runtime,
+  { now, record, feedback, feedbackToken }: Calls,
 ): Prompt => {
   const { deployId, version, rollout } = content;
   return {

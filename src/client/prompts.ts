@@ -113,7 +113,7 @@ export const createPrompts = (
         loading = undefined;
         prompt = freeze(loaded);
         confirm(sentAt);
-        void useSnapshot((snapshot) => snapshot.set(deployId, loaded, sentAt));
+        void useSnapshot((snapshot) => snapshot.set(deployId, now() - sentAt, loaded));
         if (from && from !== to) events.emit("change", { deployId, from, to });
         if (lastSeen) verify(...lastSeen);
         return loaded;
@@ -127,14 +127,13 @@ export const createPrompts = (
     };
 
     const refuse = (reason: PromptLedgerError): void => {
-      const at = now();
       loading = undefined;
       error = reason;
       if (error instanceof NotFoundError) {
         prompt = undefined;
-        void useSnapshot((snapshot) => snapshot.set(deployId, undefined, at));
+        void useSnapshot((snapshot) => snapshot.set(deployId, 0));
       }
-      nextAt = at + pauseAfter(error, ++failures, maxBackOff);
+      nextAt = now() + pauseAfter(error, ++failures, maxBackOff);
       if (!waiting) tell();
     };
 
@@ -151,7 +150,7 @@ export const createPrompts = (
         if (error?.retryable || error instanceof NotFoundError && isActive) void load();
         return;
       }
-      if (at <= checkedAt && checkedAt <= now()) return; // unless the clock was set back
+      if (at <= checkedAt) return;
       const { deploy, rollout: known } = prompt;
       const isSame = id === deploy.id && version === deploy.currentVersion && rollout?.id === known?.id &&
         rollout?.percent === known?.percent;
@@ -167,8 +166,7 @@ export const createPrompts = (
     const get = async (asked: PromptOptions): Promise<Prompt> => {
       const as = (served: BothServed, source: PromptSource) => promptOf(deployId, served, source, asked);
       const at = now(), age = at - checkedAt;
-      // A negative age is that of a clock that was set back.
-      if (prompt && age >= 0 && age < maxAge) return as(prompt, "cache");
+      if (prompt && age < maxAge) return as(prompt, "cache");
       const isDue = at >= nextAt;
       if (prompt && age < maxStale) {
         // The service may not tell what is live. Then the prompt is read.
@@ -229,7 +227,7 @@ export const createPrompts = (
     content: Omit<PromptContent, "reference" | "sessionId">,
     source: PromptSource,
     { sessionId }: PromptOptions,
-  ) => createPrompt({ ...content, reference, sessionId }, source, own(prompts, reference)?.optional, calls, runtime);
+  ) => createPrompt({ ...content, reference, sessionId }, source, own(prompts, reference)?.optional, calls);
 
   return {
     get(deployId, options = {}) {

@@ -137,7 +137,7 @@ export const createQueue = (
     const { length } = items;
     sends++;
     const text = `{"${name}":[${items.map(({ text }) => text)}]}`;
-    const isStored = (result: Result) => result?.status === 201 || result?.status === 200;
+    const isStored = (result: Result) => [200, 201].includes(result?.status);
     // Feedback that waits for its record has null for an id.
     const idOf = ({ id, recordId = id }: Result) => recordId;
     const isWanted = ({ results }: { results?: Result[] }) =>
@@ -220,11 +220,10 @@ export const createQueue = (
   const pump = (): void => {
     cancelTimer();
     // After a failure one batch at a time tries whether the service is back.
-    while (waiting.length > 0 && sends < (futile > 0 ? 1 : maxSends)) {
-      // An item from the future, or a wait beyond the longest one, shows that the clock was set back.
-      const isDue = flushes > 0 || waiting.length >= most || waiting[0]!.at > now();
-      const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0]!.at + delay) - now();
-      if (wait > 0 && wait <= maxBackOff) {
+    while (waiting[0] && sends < (futile > 0 ? 1 : maxSends)) {
+      const isDue = flushes > 0 || waiting.length >= most;
+      const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0].at + delay) - now();
+      if (wait > 0) {
         // A process that ends waits for what was just recorded, but not for a service that is away.
         cancelTimer = startTimer(pump, wait, !failure || flushes > 0);
         break;
@@ -232,12 +231,12 @@ export const createQueue = (
       const items = take();
       if (items.length > 0) void deliver(items);
     }
-    if (sends === 0 && (isRefused() || waiting.length === 0)) {
+    if (sends === 0 && (isRefused() || !waiting[0])) {
       onFlushed.splice(0).forEach((call) => call());
     }
   };
 
-  const flush = async (timeout: number, isLast = false): Promise<void> => {
+  const flush = async (timeout: number, isLast?: boolean): Promise<void> => {
     touch(timeout);
     flushes++;
     pausedUntil = 0;

@@ -37,6 +37,12 @@ export const hostRuntime: Runtime = {
   hasTimers: host.navigator?.userAgent !== "Cloudflare-Workers",
 };
 
+/** A clock that goes on where another one is set back: nothing waits for a moment that has been. */
+export const steady = (now: () => number, last = 0, ahead = 0) => (): number => {
+  ahead = Math.max(ahead, last - now());
+  return last = now() + ahead;
+};
+
 /** Settles as a promise does, or after `ms` with what `late` gives or throws. */
 export const within = <T, L = undefined>(
   { startTimer }: Runtime,

@@ -11,8 +11,8 @@ export type SnapshotStore = {
 export type Snapshot = {
   /** What was kept for what was asked for, which may be anything. */
   find(deployId: string): Promise<ServedPrompt | undefined>;
-  /** Keeps a prompt that was read at a moment (Unix ms), or with undefined keeps none. */
-  set(deployId: string, prompt: ServedPrompt | undefined, at: number): void;
+  /** Keeps a prompt that was read so many ms ago, or without one keeps none. */
+  set(deployId: string, age: number, prompt?: ServedPrompt): void;
   /** Resolves when all is saved. */
   close(): Promise<void>;
 };
@@ -23,10 +23,14 @@ type Entries = Record<string, Entry>;
 
 const maxEntries = 1_000;
 
-/** A snapshot in a store, or in a file. `owner` tells the prompts of several services and keys apart. `tell` gets what fails. */
+/**
+ * A snapshot in a store, or in a file. `owner` tells the prompts of several services and keys apart. `now` gives Unix ms, and
+ * `tell` gets what fails.
+ */
 export const createSnapshot = (
   kept: string | SnapshotStore,
   owner: string,
+  now: () => number,
   tell: (error: unknown) => void,
 ): Snapshot => {
   const store = typeof kept === "string" ? fileStore(kept) : kept;
@@ -34,11 +38,14 @@ export const createSnapshot = (
   let loading: Promise<unknown> | undefined;
   let saving = Promise.resolve();
 
+  /** When an entry was made. One from the future counts as the oldest: a clock that was ahead has made it. */
+  const timeOf = ({ at }: Entry = {} as Entry): number => at > now() ? -1 : at;
+
   /** Takes over what is newer in the store, which several processes may share, and gives its text. */
   const load = async (): Promise<string> => {
     const text = await store.load() || '{"entries":{}}';
     for (const [name, entry] of Object.entries((JSON.parse(text) as { entries?: Entries }).entries ?? {})) {
-      if (!(entries[name]?.at! >= entry.at)) entries[name] = entry;
+      if (!(timeOf(entries[name]) >= timeOf(entry))) entries[name] = entry;
     }
     return text;
   };
@@ -49,8 +56,8 @@ export const createSnapshot = (
       const found = await load().catch(tell);
       const name = owner + deployId, known = entries[name] ?? entries[deployId!];
       // A name that neither the service has ever known nor a bundle leaves no trace.
-      if (change && !(known?.at! > change.at) && (known || change.prompt)) entries[name] = change;
-      const newest = Object.entries(entries).sort(([, one], [, other]) => other.at - one.at)
+      if (change && !(timeOf(known) > change.at) && (known || change.prompt)) entries[name] = change;
+      const newest = Object.entries(entries).sort(([, one], [, other]) => timeOf(other) - timeOf(one))
         .filter(([, { at }], nth) => !at || nth < maxEntries); // a bundle stays whole
       entries = Object.fromEntries(newest);
       const text = JSON.stringify({ entries });
@@ -58,14 +65,12 @@ export const createSnapshot = (
     }).catch(tell);
 
   return {
-    async find(deployId) {
-      await (loading ??= load().catch(tell));
-      // A bundle that was written for all clients has neither a service nor a key.
-      return (entries[owner + deployId] ?? entries[deployId])?.prompt;
-    },
-    set: (deployId, prompt, at) => void save(deployId, { at, prompt }),
+    // A bundle that was written for all clients has neither a service nor a key.
+    find: (deployId) =>
+      (loading ??= load().catch(tell)).then(() => (entries[owner + deployId] ?? entries[deployId])?.prompt),
+    set: (deployId, age, prompt) => void save(deployId, { at: now() - age, prompt }),
     // Another process that saved at the same moment may have overwritten what this one had saved.
-    close: () => save(),
+    close: save,
   };
 };
 

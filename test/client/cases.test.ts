@@ -64,7 +64,7 @@ type Step = {
 
 type Case = { name: string; options: ClientOptions; snapshot?: object; steps: Step[] };
 
-const lists = ["cache", "refusals", "retries", "queue", "feedback", "rollouts"] as const;
+const lists = ["cache", "refusals", "retries", "queue", "feedback", "rollouts", "snapshots"] as const;
 
 /** The keys user-0 to user-9999, and SHA-256 over what each gets, a 1 if it is the candidate and a 0 if not. */
 type Choices = { deployId: string; salt: string; digest: string };

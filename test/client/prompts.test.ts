@@ -264,10 +264,12 @@ test("a fallback has what it is given, and the rest is empty", async () => {
   assert.equal(fill({ name: "Ada" })[0]!.content, "Say hello to Ada");
 });
 
-test("a clock that is set back makes no prompt fresh", async () => {
+test("a clock that is set back keeps no prompt fresh for longer", async () => {
   const stage = await createStage({ watch: false });
   await stage.ask();
   stage.clock.now -= 3_600_000;
+  assert.equal(await stage.ask(), ["cache", 1]);
+  await stage.pass(60_000);
   assert.equal(await stage.ask(), ["stale", 1]);
   await stage.clock.settle();
   assert.equal(stage.sent(), ["read", "look"]);

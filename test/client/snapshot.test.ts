@@ -51,6 +51,8 @@ function promptsIn(text: string): Record<string, ServedPrompt | undefined> {
 
 const versionIn = (text: string, deployId: string) => promptsIn(text)[deployId]?.deploy.currentVersion;
 
+const year = 31_536_000_000;
+
 const ask = async (client: Client) => await client.prompt(reference);
 
 test("a file has the last prompts for a process that starts while the service is away", async () => {
@@ -153,6 +155,27 @@ test("it has 1,000 prompts, those that were read last", async () => {
   const names = Object.keys(promptsIn(store.text));
   assert.is(names.length, 1_000);
   assert.ok(names.includes(reference) && names.includes(`${reference}0`) && !names.includes(`${reference}1100`));
+});
+
+test("what a clock ahead has kept is replaced, and pushes nothing out", async () => {
+  const store = createStore();
+  const stage = await createStage({ snapshot: store });
+  stage.clock.now += year;
+  await stage.ask();
+  await stage.clock.settle();
+  const [[name, entry]] = Object.entries(JSON.parse(store.text).entries) as [[string, { at: number }]];
+  const ahead = Array.from({ length: 1_000 }, (_, nth) => [`${name}${nth}`, { ...entry, at: entry.at + nth }]);
+  store.text = JSON.stringify({ entries: Object.fromEntries([[name, entry], ...ahead]) });
+  await stage.pass(-year);
+  await stage.promote();
+  await ask(stage.connect({ snapshot: store }));
+  await stage.clock.settle();
+  assert.equal([versionIn(store.text, reference), Object.keys(promptsIn(store.text)).length], [2, 1_000]);
+  // So does the process that was ahead itself.
+  await stage.promote();
+  await stage.pass(16_500);
+  assert.is(versionIn(store.text, reference), 3);
+  assert.equal(await startAway(stage, store), ["snapshot", 3]);
 });
 
 test("keys that share a snapshot are told apart", async () => {

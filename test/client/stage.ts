@@ -18,7 +18,10 @@ type VirtualClock = {
   runtime: Runtime;
   /** Waits until no exchange is under way. */
   settle(): Promise<void>;
-  /** Lets time pass: timers fire in their order, and what they begin is settled before the next one. */
+  /**
+   * Lets time pass: timers fire in their order, and what they begin is settled before the next one. With less than 0, sets the
+   * clock back.
+   */
   pass(ms: number): Promise<void>;
   /** Counts as under way, until it has settled. */
   follow<T>(promise: Promise<T>): Promise<T>;
@@ -70,6 +73,8 @@ export function createClock(start: number): VirtualClock {
     },
     async pass(ms) {
       const end = clock.now + ms;
+      // Timers of a runtime do not follow a clock that is set back.
+      if (ms < 0) timers.forEach((timer) => timer.at += ms);
       await clock.settle();
       for (;;) {
         let next: Timer | undefined;

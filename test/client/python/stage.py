@@ -21,6 +21,7 @@ if not os.environ.get("PROMPTLEDGER_INSTALLED"):
     sys.path.insert(0, str(root / "src/client/python/src"))
 
 from promptledger import AsyncClient, Client, PromptLedgerError, Request, Response  # noqa: E402
+from promptledger.runtime import SteadyClock  # noqa: E402
 
 #: Servers of tests are on this machine.
 os.environ["no_proxy"] = "*"
@@ -89,11 +90,13 @@ class Clock:
         self._jobs: Deque[Callable[[], None]] = deque()
         self._callers: Dict[threading.Thread, Outcome] = {}
         self._aio: Optional[asyncio.AbstractEventLoop] = None
+        self._steady = SteadyClock()
 
-    def now(self) -> int:
+    def wall(self) -> int:
         return self.time
 
-    wall = now
+    def now(self) -> int:
+        return self._steady.read(self.time)
 
     def start_timer(self, call: Callable[[], None], ms: float) -> Callable[[], None]:
         calls = [call]
@@ -154,6 +157,9 @@ class Clock:
     def pass_(self, ms: float) -> None:
         """Lets time pass: timers fire in their order, and what they begin is settled before the next one."""
         end = self.time + ms
+        if ms < 0:
+            # Timers do not follow a clock that is set back.
+            self._timers = [(at + int(ms), number, calls) for at, number, calls in self._timers]
         self.settle()
         while True:
             if not self._timers or self._timers[0][0] > end:

@@ -181,7 +181,7 @@ class Cases(unittest.TestCase):
             stage.told.clear()
 
     def test_cases(self) -> None:
-        for group in ("cache", "refusals", "retries", "queue", "feedback", "rollouts"):
+        for group in ("cache", "refusals", "retries", "queue", "feedback", "rollouts", "snapshots"):
             for case in cases[group]:
                 with self.subTest(f"{group}: {case['name']}"):
                     self.run_case(case)

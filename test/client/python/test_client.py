@@ -45,7 +45,7 @@ class Service:
 
     def __init__(self) -> None:
         self.is_away = False
-        self.read = "version 1"
+        self.read, self.look = "version 1", "live 1"
         self.records: List[Dict[str, Any]] = []
         self.pieces: List[Dict[str, Any]] = []
         self.requests: List[Request] = []
@@ -56,7 +56,7 @@ class Service:
             raise ConnectionRefusedError("refused")
         name = name_of(request)
         if name in ("read", "look"):
-            found = answers[self.read if name == "read" else "live 1"]
+            found = answers[self.read if name == "read" else self.look]
             return answer(found["status"], found["body"])
         sent = json.loads(request.body or b"")
         if name == "submit":
@@ -355,6 +355,35 @@ class ClientTest(unittest.TestCase):
                 os.environ.pop(name, None)
                 if value is not None:
                     os.environ[name] = value
+
+    def test_what_a_clock_ahead_has_kept_is_replaced_and_pushes_nothing_out(self) -> None:
+        year = 31_536_000_000
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "prompts.json")
+            stage = self.stage(clock=Clock(NOON + year), snapshot=str(path))
+            stage.ask(deploy_id)
+            stage.clock.settle()
+            [(name, entry)] = json.loads(path.read_text("utf-8"))["entries"].items()
+            self.assertEqual(entry["at"], NOON + year)
+            ahead = {f"{name}{nth}": {**entry, "at": entry["at"] + nth} for nth in range(1_000)}
+            path.write_text(json.dumps({"entries": {name: entry, **ahead}}), "utf-8")
+            stage.clock.pass_(-year)
+            self.service.read, self.service.look = "version 2", "live 2"
+            service, other = self.service, self.stage(clock=stage.clock, snapshot=str(path))
+            self.service.read = "version 2"
+            other.ask(deploy_id)
+            other.clock.settle()
+            entries = json.loads(path.read_text("utf-8"))["entries"]
+            self.assertEqual((entries[name]["prompt"]["deploy"]["currentVersion"], len(entries)), (2, 1_000))
+            # So does the process that was ahead itself.
+            path.unlink()
+            self.assertEqual(service.read, "version 2")
+            stage.clock.pass_(61_000)
+            stage.ask(deploy_id)
+            stage.clock.settle()
+            kept = json.loads(path.read_text("utf-8"))["entries"][name]
+            self.assertEqual(kept["prompt"]["deploy"]["currentVersion"], 2)
+            self.assertEqual(kept["at"] // 1_000_000, stage.clock.time // 1_000_000)
 
     def test_a_prompt_is_copied_with_its_client_and_pickled_without_it(self) -> None:
         defaults = {deploy_id: {"optional": {"shop": "", "history": []}}}

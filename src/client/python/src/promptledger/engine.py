@@ -48,7 +48,7 @@ class Engine:
         self._records = Queue(options, sender, events, loop, RECORD_LANE)
         self._pieces = Queue(options, sender, events, loop, FEEDBACK_LANE)
         owner = f"{options.url} {options.api_key[3:9]} " if options.api_key else f"{options.url} undefined "
-        self._snapshot = Snapshot(options.snapshot, owner, events, loop)
+        self._snapshot = Snapshot(options.snapshot, owner, runtime.wall, events, loop)
         self._prompts = Prompts(options, sender, self._snapshot, events, self, loop)
         self._closing: Optional[Promise[Totals]] = None
         leaving.register(self)

@@ -170,7 +170,7 @@ class _CachedPrompt:
                 self._loading = None
                 self._prompt = served
                 self._confirm(sent_at)
-                prompts.snapshot.set(deploy_id, served, sent_at)
+                prompts.snapshot.set(deploy_id, self._loop.now() - sent_at, served)
                 if before and before != after:
                     self._events.emit(ChangeEvent(deploy_id, before, after))
                 if self._last_seen is not None:
@@ -187,7 +187,7 @@ class _CachedPrompt:
         self._error = reason
         if isinstance(reason, NotFoundError):
             self._prompt = None
-            self._prompts.snapshot.set(self._deploy_id, None, self._loop.now())
+            self._prompts.snapshot.set(self._deploy_id, 0)
         self._failures += 1
         self._next_at = self._loop.now() + pause_after(reason, self._failures, MAX_BACK_OFF)
         if not self._waiting:
@@ -206,7 +206,7 @@ class _CachedPrompt:
             if error is not None and (error.retryable or isinstance(error, NotFoundError) and is_active):
                 self._load()
             return
-        if at > self._checked_at or self._checked_at > self._loop.now():  # or the clock was set back
+        if at > self._checked_at:
             if deployment == (prompt["deploy"]["id"], _version_of(prompt), share_of(prompt), True):
                 self._confirm(at)
             elif self._loop.now() >= self._next_at:
@@ -216,8 +216,7 @@ class _CachedPrompt:
         at = self._loop.now()
         age = at - self._checked_at
         prompt = self._prompt
-        # A negative age is that of a clock that was set back.
-        if prompt is not None and 0 <= age < self._options.max_age:
+        if prompt is not None and age < self._options.max_age:
             return self._as(prompt, "cache", asked)
         is_due = at >= self._next_at
         if prompt is not None and age < self._options.max_stale:

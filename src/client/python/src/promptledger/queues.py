@@ -231,10 +231,9 @@ class Queue:
         # After a failure one batch at a time tries whether the service is back.
         while self._waiting and self._sends < (1 if self._futile else self._lane.sends):
             first = self._waiting[0]
-            # An item from the future, or a wait beyond the longest one, shows that the clock was set back.
-            is_due = self._flushes > 0 or len(self._waiting) >= self._lane.most or first.at > now
+            is_due = self._flushes > 0 or len(self._waiting) >= self._lane.most
             wait = max(self._paused_until, 0 if is_due else first.at + BATCH_DELAY) - now
-            if 0 < wait <= MAX_BACK_OFF:
+            if wait > 0:
                 self._cancel_timer = self._loop.start_timer(self._pump, wait)
                 break
             items = self._take()

@@ -30,11 +30,23 @@ class _Timer:
         self.call = None
 
 
+class SteadyClock:
+    """Goes on where another clock is set back. Both are in Unix ms."""
+
+    def __init__(self) -> None:
+        self._last = self._ahead = 0
+
+    def read(self, wall: int) -> int:
+        self._ahead = max(self._ahead, self._last - wall)
+        self._last = wall + self._ahead
+        return self._last
+
+
 class HostRuntime:
     """One thread for timers, up to 32 that send requests, and one for the calls of the main thread."""
 
     def __init__(self) -> None:
-        self._last = self._ahead = 0
+        self._steady = SteadyClock()
         self.reset()
 
     def reset(self) -> None:
@@ -55,10 +67,7 @@ class HostRuntime:
         return time.time_ns() // 1_000_000
 
     def now(self) -> int:
-        wall = self.wall()
-        self._ahead += max(0, self._last - wall - self._ahead)
-        self._last = wall + self._ahead
-        return self._last
+        return self._steady.read(self.wall())
 
     def is_ending(self) -> bool:
         return sys.is_finalizing()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from .errors import to_client_error
 from .events import ErrorEvent, Events
@@ -24,9 +24,16 @@ class Snapshot:
     """A snapshot in a store; without one it keeps nothing. `owner` tells the prompts of several services and keys apart. All that
     touches the store runs on a thread of the client."""
 
-    def __init__(self, store: Union[str, SnapshotStore, None], owner: str, events: Events, loop: Loop) -> None:
+    def __init__(
+        self,
+        store: Union[str, SnapshotStore, None],
+        owner: str,
+        now: Callable[[], int],
+        events: Events,
+        loop: Loop,
+    ) -> None:
         self._store = FileStore(store) if isinstance(store, str) else store
-        self._owner, self._events, self._loop = owner, events, loop
+        self._owner, self._now, self._events, self._loop = owner, now, events, loop
         self._entries: Dict[str, Entry] = {}
         self.reset()
 
@@ -50,9 +57,10 @@ class Snapshot:
         prompt: Optional[Mapping[str, Any]] = entry.get("prompt")
         return prompt if is_prompt(prompt) else None
 
-    def set(self, deploy_id: str, prompt: Optional[Mapping[str, Any]], at: int) -> None:
-        """Keeps a prompt that was read at a moment (Unix ms), or with None keeps none."""
+    def set(self, deploy_id: str, age: int, prompt: Optional[Mapping[str, Any]] = None) -> None:
+        """Keeps a prompt that was read so many ms ago, or without one keeps none."""
         if self._store is not None:
+            at = self._now() - age
             self._changes[deploy_id] = {"at": at} if prompt is None else {"at": at, "prompt": prompt}
             self._save()
 
@@ -84,6 +92,11 @@ class Snapshot:
         with self._access:
             self._merge()
 
+    def _time_of(self, entry: Entry) -> float:
+        """When an entry was made. One from the future counts as the oldest: a clock that was ahead has made it."""
+        at: float = entry["at"]
+        return -1 if at > self._now() else at
+
     def _merge(self) -> Optional[str]:
         """Takes over what is newer in the store, which several processes may share, and gives its text."""
         assert self._store is not None
@@ -91,7 +104,7 @@ class Snapshot:
         entries = dict(self._entries)
         for name, entry in (json.loads(text) if text else {}).get("entries", {}).items():
             known = entries.get(name)
-            if known is None or known["at"] < entry["at"]:
+            if known is None or self._time_of(known) < self._time_of(entry):
                 entries[name] = entry
         self._entries = entries
         return text
@@ -112,9 +125,10 @@ class Snapshot:
                 name = self._owner + deploy_id
                 known = entries.get(name) or entries.get(deploy_id)
                 # A name that neither the service has ever known nor a bundle leaves no trace.
-                if (known is None or known["at"] <= change["at"]) and (known is not None or "prompt" in change):
+                is_newest = known is None or self._time_of(known) <= change["at"]
+                if is_newest and (known is not None or "prompt" in change):
                     entries[name] = change
-            newest = sorted(entries.items(), key=_time_of, reverse=True)
+            newest = sorted(entries.items(), key=lambda item: self._time_of(item[1]), reverse=True)
             # A bundle stays whole.
             kept: List[Any] = [item for nth, item in enumerate(newest) if not item[1]["at"] or nth < MAX_PROMPTS]
             self._entries = dict(kept)
@@ -129,11 +143,6 @@ class Snapshot:
             if self._saving is not None:
                 await self._saving
             await self._save()
-
-
-def _time_of(item: Tuple[str, Entry]) -> float:
-    at: float = item[1]["at"]
-    return at
 
 
 class FileStore:
