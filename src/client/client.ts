@@ -27,10 +27,14 @@ export type ClientStats = Totals & Held & {
 
 /** Reads prompts of which nothing is known, or those that `promptledger types` has described, by their references. */
 type ReadPrompt<Known> = unknown extends Known
-  ? <Config = Record<string, unknown>>(deployId: string, options?: PromptOptions) => Promise<Prompt<Config>>
+  // What a fallback has says nothing of what the service has.
+  ? <Config = Record<string, unknown>>(
+    deployId: string,
+    options?: PromptOptions<NoInfer<Config>>,
+  ) => Promise<Prompt<Config>>
   : <Reference extends keyof Known & string>(
     deployId: Reference,
-    options?: PromptOptions,
+    options?: PromptOptions<Known[Reference] extends KnownPrompt ? Known[Reference]["llmConfig"] : never>,
   ) => Promise<Known[Reference] extends KnownPrompt ? TypedPrompt<Known[Reference]> : never>;
 
 /** A client of one service, with one key. `Known` is the type `Prompts` that `promptledger types` writes. */

@@ -2,6 +2,7 @@
 import { createClientOn } from "./client.ts";
 import type { Client } from "./client.ts";
 import type { ClientOptions } from "./options.ts";
+import type { NeedsDefaults, PromptDefaults } from "./prompt.ts";
 import { hostRuntime } from "./runtime.ts";
 
 export type { Client, ClientStats } from "./client.ts";
@@ -37,12 +38,15 @@ export type { DiagnosisItem, Message } from "./shapes.ts";
 export type { SnapshotStore } from "./snapshot.ts";
 
 /**
- * Makes a client. It opens and starts nothing before the first prompt or record. Throws if an option is invalid.
+ * Makes a client. It opens and starts nothing before the first prompt or record. Throws if an option is invalid. With a type
+ * `Prompts` that has variables which need no value, it takes the constant `prompts` of the same module.
  *
  * @example
  * const ledger = createClient({ url: "http://127.0.0.1:8787", apiKey: "pl_…" });
  * const prompt = await ledger.prompt("support/assistant@production");
  * const messages = prompt.fill({ shop: "Acme" });
  */
-export const createClient = <Known = unknown>(options: ClientOptions = {}): Client<Known> =>
-  createClientOn(hostRuntime, options) as Client<Known>;
+export const createClient = <Known = unknown>(
+  ...[options = {}]: NeedsDefaults<Known> extends true ? [options: ClientOptions & { prompts: PromptDefaults }]
+    : [options?: ClientOptions]
+): Client<Known> => createClientOn(hostRuntime, options) as Client<Known>;

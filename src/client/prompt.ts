@@ -9,15 +9,16 @@ import { newUuid } from "./uuid.ts";
 /** Where a prompt comes from. */
 export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";
 
-/** What an application has of its own, for when there is nothing else. */
-export type Fallback = {
-  messages: readonly Message[];
-  llmConfig?: Record<string, unknown>;
-  title?: string;
-  description?: string;
-  /** The version of the deployment's prompt that this is a copy of. Its records count for that version. */
-  version?: number;
-};
+/** What an application has of its own, for when there is nothing else. It has the `llmConfig` that the prompt's type promises. */
+export type Fallback<Config = Record<string, unknown>> =
+  & {
+    messages: readonly Message[];
+    title?: string;
+    description?: string;
+    /** The version of the deployment's prompt that this is a copy of. Its records count for that version. */
+    version?: number;
+  }
+  & (Nothing extends Config ? { llmConfig?: Config } : { llmConfig: Config });
 
 /** What is known of a prompt when an application is compiled: `promptledger types` writes it. */
 export type KnownPrompt = {
@@ -38,6 +39,10 @@ export type Defaults = Readonly<Record<string, "" | readonly []>>;
 
 type TypesOf<Known> = Known extends { types: infer Types } ? Types : unknown;
 type OptionalOf<Known> = Known extends { optional: infer Names } ? Names : never;
+/** Whether any of the prompts has variables that need no value. What stands for them is no type. */
+export type NeedsDefaults<Known> = unknown extends Known ? false
+  : [{ [Reference in keyof Known]: OptionalOf<Known[Reference]> }[keyof Known]] extends [never] ? false
+  : true;
 type MessagesOf<Known, Types = TypesOf<Known>> = {
   [Name in keyof Types]: Types[Name] extends readonly object[] ? Name : never;
 }[keyof Types];

@@ -26,7 +26,7 @@ type PromptsOptions = {
 };
 
 /** How a prompt is asked for. */
-export type PromptOptions = {
+export type PromptOptions<Config = Record<string, unknown>> = {
   /**
    * Whoever keeps the version that a rollout gives, such as the id of a user. Default: `sessionId`. Without either, each prompt
    * has a version at random.
@@ -35,7 +35,7 @@ export type PromptOptions = {
   /** The session of the calls that are made with the prompt. */
   sessionId?: string | undefined;
   /** What to serve if there is nothing else. */
-  fallback?: Fallback | undefined;
+  fallback?: Fallback<Config> | undefined;
 };
 
 export type Prompts = {

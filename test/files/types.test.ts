@@ -12,6 +12,7 @@ import { toPython, toTypeScript } from "../../src/files/types.ts";
 import type { TypedPrompt } from "../../src/files/types.ts";
 import { variablesOf } from "../../src/management/prompt-text.ts";
 import { createFolder } from "../conformance/processes.ts";
+import { blocksOf, documentAt, sectionOf } from "../documents.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";
 
 const test = suite("types of prompts");
@@ -230,7 +231,8 @@ test("names of Python classes that are alike, or mean something else, get a numb
 
 const uses = `
 import { createClient } from "promptledger/client";
-import type { Client, Message } from "promptledger/client";
+import type { Client, Fallback, Message, Prompt, PromptOptions } from "promptledger/client";
+import { forAiSdk } from "promptledger/ai-sdk";
 import { prompts } from "./prompts.ts";
 import type { Prompts, Reference } from "./prompts.ts";
 const ledger: Client<Prompts> = createClient<Prompts>({ prompts });
@@ -239,7 +241,11 @@ declared.fill({ ...texts, question: "Where?" }, { history: [] });
 declared.fill({ ...texts, question: "Where?", note: "x", ["__proto__"]: "y" }, { history: [], examples: [] });
 declared.fill({ ...texts, count: 1n, question: "", note: undefined }, { history: [] }, { missing: "throw" });
 declared.fill({ count: 1 }, {}, { missing: "keep" });
-const assistant = await ledger.prompt("support/assistant@production", { fallback: { messages: [] } });
+const llmConfig = { model: "small", temperature: 0, stop: [], tools: [{ name: "search" }], "top-p": null };
+const fallback = { messages: [], llmConfig };
+const assistant = await ledger.prompt("support/assistant@production", { fallback });
+await ledger.prompt("plain@production", { fallback: { messages: [], version: 1, title: "" } });
+await ledger.prompt("plain@production", { fallback: undefined, key: "user-1" });
 const mixed = await ledger.prompt("mixed@production"), plain = await ledger.prompt("plain@production");
 const shop = "Acme", question = "Where?", history: Message[] = [];
 export const messages: Message[] = assistant.fill({ shop, question, history: "none" });
@@ -259,11 +265,27 @@ export const config: [string, number, string | undefined] =
 export const references: Reference[] = ["plain@production", "mixed@production"];
 const each = await ledger.prompt(references[0]!);
 each.call();
+createClient<Pick<Prompts, "plain@production" | "support/assistant@production">>();
+forAiSdk(plain, plain.fill());
+forAiSdk(assistant, assistant.fill({ shop, question }, { history }), { sessionId: "order-4711" });
+forAiSdk({ ...each, llmConfig: { model: "small" } }, messages);
 // Without types everything is as it was.
 const untyped: Client = createClient();
 const prompt = await untyped.prompt<{ model: string }>("any@thing");
 prompt.fill({ any: 1 }, { lists: [] });
 export const model: string = prompt.llmConfig.model;
+forAiSdk(prompt, { any: 1 }, { lists: {}, missing: "empty" });
+forAiSdk(prompt);
+interface Config { model: string; temperature?: number }
+const small: Fallback<Config> = { messages: [], llmConfig: { model: "small" } };
+const small2: Prompt<Config> = await untyped.prompt("any@thing", { fallback: small });
+await untyped.prompt<Config>("any@thing", { fallback: { messages: [], llmConfig: { model: "small", temperature: 0 } } });
+await untyped.prompt<Partial<Config>>("any@thing", { fallback: { messages: [] } });
+await untyped.prompt<Record<string, string>>("any@thing", { fallback: { messages: [] } });
+await untyped.prompt("any@thing", { fallback: { messages: [], llmConfig: {} } });
+const options: PromptOptions = { fallback: { messages: [{ role: "user", content: "Hi", more: 1 }] } };
+const unknown = await untyped.prompt("any@thing", { fallback, key: small2.reference });
+export const read: [unknown, unknown] = [unknown.llmConfig.temperature, (await untyped.prompt("a@b", options)).llmConfig.any];
 `;
 
 /** Each is an error. */
@@ -290,6 +312,27 @@ const mistakes = [
   "assistant.llmConfig.top_p",
   "plain.llmConfig.model.length",
   "untyped.prompt('any@thing').fill()",
+  // Values would not be checked.
+  "forAiSdk(assistant)",
+  "forAiSdk(assistant, { shop })",
+  "forAiSdk(assistant, { shop, question, history: '' })",
+  "forAiSdk(plain, { shop })",
+  // `fill` would lack what stands for variables that need no value.
+  "createClient<Prompts>()",
+  "createClient<Prompts>({ url: 'http://127.0.0.1' })",
+  "createClient<Prompts>({ prompts: undefined })",
+  // A fallback must have what the type promises.
+  "ledger.prompt('support/assistant@production', { fallback: { messages: [] } })",
+  "ledger.prompt('support/assistant@production', { fallback: { messages: [], llmConfig: { model: 'small' } } })",
+  "ledger.prompt('support/assistant@production', { fallback: { ...fallback, llmConfig: { ...llmConfig, tools: [{}] } } })",
+  "ledger.prompt('plain@production', { fallback: { llmConfig: {} } })",
+  "untyped.prompt<{ model: string }>('any@thing', { fallback: { messages: [] } })",
+  "untyped.prompt<Config>('any@thing', { fallback: { messages: [], llmConfig: {} } })",
+  "untyped.prompt<Config>('any@thing', { fallback: { messages: [], llmConfig: { model: 1 } } })",
+  "untyped.prompt<Config>('any@thing', options)",
+  "{ const typed: Promise<Prompt<Config>> = untyped.prompt('any@thing', { fallback: { messages: [] } }); void typed }",
+  "({ messages: [] }) satisfies Fallback<Config>",
+  "unknown.llmConfig.model.length",
   "declared.fill({ ...texts, question: '' })",
   "declared.fill({ ...texts, question: '' }, { examples: [] })",
   "declared.fill({ ...texts }, { history: [], question: [] })",
@@ -324,7 +367,10 @@ if (currentRuntime === "Node") {
     JSON.stringify({
       extends: pathOf("tsconfig.json"),
       compilerOptions: {
-        paths: { "promptledger/client": [pathOf("src/client/index.ts")] },
+        paths: {
+          "promptledger/ai-sdk": [pathOf("src/client/ai-sdk/index.ts")],
+          "promptledger/client": [pathOf("src/client/index.ts")],
+        },
         typeRoots: [pathOf("node_modules/@types")],
       },
       include: ["."],
@@ -351,6 +397,15 @@ if (currentRuntime === "Node") {
     });
     assert.match(printed, "'shp' does not exist");
     assert.match(printed, "Did you mean to write 'shop'?");
+  });
+
+  test("the examples of the client's document compile, and their fallback has the configuration that is read", async () => {
+    const document = documentAt("src/client/README.md");
+    const [first] = blocksOf(document.text, "ts");
+    const [typed] = blocksOf(sectionOf(document, "Types and bundles"), "ts");
+    const model = "export const model: string = prompt.llmConfig.model;\n";
+    const prompts = toTypeScript([plain, assistant]);
+    assert.is(await compile({ "prompts.ts": prompts, "first.ts": first + model, "typed.ts": typed + model }), "");
   });
 
   test("the module of any prompts compiles, and each configuration has its type", async () => {

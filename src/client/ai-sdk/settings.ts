@@ -58,12 +58,13 @@ export type AiSettings = {
   providerOptions: Record<typeof namespace, Tag>;
 };
 
+type AnyContent = Pick<Prompt<object>, "deployId" | "reference" | "version" | "rollout" | "sessionId" | "llmConfig">;
+
 /** Any prompt of a client. That of a typed client is filled in with its own `fill`. */
-export type AnyPrompt =
-  & Pick<Prompt<object>, "deployId" | "reference" | "version" | "rollout" | "sessionId" | "llmConfig">
-  & {
-    fill(...given: never[]): Message[];
-  };
+export type AnyPrompt = AnyContent & { fill(...given: never[]): Message[] };
+
+/** A prompt of which nothing is known. A method would be compared less strictly than this member is. */
+type UntypedPrompt = AnyContent & { fill: (values?: Values, lists?: MessageLists, options?: FillOptions) => Message[] };
 
 /** How a prompt is filled in, and what its calls are recorded with. */
 export type AiOptions = FillOptions & CallOptions & {
@@ -108,13 +109,17 @@ const textOf = ({ content }: Message) =>
 /**
  * A prompt as arguments of generateText and streamText: the settings of its `llmConfig` but the model, its system messages, and
  * the others. `values` fill in its variables; messages that are filled in already may be given in their place. All calls of a
- * model that are made with it are recorded in one session. Throws a MissingVariablesError as `fill` does.
+ * model that are made with it are recorded in one session. Throws a MissingVariablesError as `fill` does. A prompt whose
+ * variables are typed is filled in by its own `fill`, which checks them.
  *
  * @example
  * const prompt = await ledger.prompt("support/assistant@production");
  * const { text } = await generateText({ model: openai("gpt-5"), ...forAiSdk(prompt, { shop: "Acme" }) });
  */
-export const forAiSdk = (
+export const forAiSdk: {
+  (prompt: UntypedPrompt, values?: Values | readonly Message[], options?: AiOptions): AiSettings;
+  (prompt: AnyPrompt, messages: readonly Message[], options?: CallOptions): AiSettings;
+} = (
   prompt: AnyPrompt,
   values: Values | readonly Message[] = {},
   { lists, missing, ...callOptions }: AiOptions = {},
