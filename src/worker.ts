@@ -8,7 +8,7 @@ import { openRemote } from "./database/client.ts";
 import { runChecks } from "./management/checks.ts";
 import { createDelivery, removeOldDeliveries } from "./management/deliver.ts";
 import type { Store } from "./management/operation.ts";
-import { after } from "./management/paced.ts";
+import { after } from "./common/timeout.ts";
 import { runUpkeep } from "./management/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
 import { servedFaces } from "./runtime/served-faces.ts";

@@ -243,6 +243,9 @@ export const tooMuchWaits = () =>
   new Refusal("rate_limited", "Too much feedback waits for records that have not arrived", "too_much_feedback");
 export const tooManySessions = (limit: number) =>
   new Refusal("invalid", `At most ${limit} sessions in one request: name their records instead`);
+export const searchesOverloaded = () => new Refusal("overloaded", "Too many searches for sessions are running");
+export const searchTimedOut = (sessionId: string, ms: number) =>
+  new Refusal("overloaded", `The search for session ${sessionId} timed out after ${ms / 1000} s: try again`);
 /** A name of feedback has other values, of the given kind. */
 export const feedbackKindDiffers = (name: string, kind: string) =>
   conflict(`Feedback ${name} has values of the kind ${kind} in this workspace`, "feedback_kind_differs");

@@ -45,3 +45,31 @@ export async function* eachPage<Item>(
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);
 }
+
+/**
+ * The result of a search for one item. A search that ran out of time may have missed one: it could go on from `cursor`.
+ */
+export type SearchResult<Item> =
+  | { outcome: "found"; item: Item }
+  | { outcome: "none" }
+  | { outcome: "out_of_time"; cursor: string };
+
+/**
+ * Finds the first item of a list whose pages may be short or empty. Reads pages until one has an item, until the list ends, or
+ * until `isOver`, which it asks after each page.
+ */
+export async function findFirst<Item>(
+  list: (cursor: string | undefined) => Promise<Page<Item>>,
+  isOver: () => boolean,
+): Promise<SearchResult<Item>> {
+  const check = createCursorCheck();
+  let cursor: string | undefined;
+  for (;;) {
+    const { items: [item], nextCursor } = await list(cursor);
+    if (item !== undefined) return { outcome: "found", item };
+    if (nextCursor === null) return { outcome: "none" };
+    if (isOver()) return { outcome: "out_of_time", cursor: nextCursor };
+    check(nextCursor);
+    cursor = nextCursor;
+  }
+}

@@ -58,7 +58,13 @@ const refused = {
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(65_536)] },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
-    as: [errors.databaseBusy(), errors.databaseAway(), errors.stopping(), errors.overloaded()],
+    as: [
+      errors.databaseBusy(),
+      errors.databaseAway(),
+      errors.stopping(),
+      errors.overloaded(),
+      errors.searchesOverloaded(),
+    ],
     headers: ["Retry-After"],
     struct: MaybeCodedError,
   },

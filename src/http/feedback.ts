@@ -1,17 +1,15 @@
 // Feedback from applications and browsers, a face: on one record, and on many at once. It costs no quota.
-import type { Clock } from "../common/domain.ts";
 import * as errors from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Counter } from "../common/metrics.ts";
 import { createRate } from "../common/rate.ts";
 import type { Rate } from "../common/rate.ts";
 import { failureOf } from "../database/database.ts";
-import type { Database } from "../database/database.ts";
 import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
 import type { FeedbackResult, StoredFeedback } from "../ledger/feedback.ts";
 import { targetOf } from "../ledger/feedback-state.ts";
 import type { Piece, Target } from "../ledger/feedback-state.ts";
-import { findLastOfSession } from "../ledger/feedback-sessions.ts";
+import type { Session } from "../ledger/feedback-sessions.ts";
 import { groupCommit } from "../ledger/group-commit.ts";
 import {
   feedbackAuthor,
@@ -30,6 +28,8 @@ import type { Face, FaceHost } from "./face.ts";
 import { createBearers } from "./feedback-bearers.ts";
 import type { Authenticate, Bearer } from "./feedback-bearers.ts";
 import { describeFeedback, feedbackPaths } from "./feedback-openapi.ts";
+import { createSessionSearch } from "./feedback-sessions.ts";
+import type { FindSessions } from "./feedback-sessions.ts";
 import { decodePart, readQuery } from "./query.ts";
 import { noContent, ok, refuse, statusOf, toRefusal } from "./respond.ts";
 import type { Answer, HeaderValues } from "./respond.ts";
@@ -50,11 +50,13 @@ const defaultRate = 60_000;
 const maxBodyBytes = 65_536; // of feedback on one record
 const maxSessions = 20; // in one request, since each is searched for
 
+/** A piece, and the workspace whose share of the waiting room it takes. */
+type OwnedPiece = Piece & { workspaceId: WorkspaceId };
+
 /** What the face has for one service. */
 type State = {
-  database: Database;
-  clock: Clock;
-  give(piece: Piece): Promise<FeedbackResult>;
+  findSessions: FindSessions;
+  give(piece: OwnedPiece): Promise<FeedbackResult>;
   rate: Rate;
   authenticate: Authenticate;
   count: Counter;
@@ -106,7 +108,7 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     "promptledger_feedback_expired_total",
     "Pieces of feedback that were dropped because no record came for them",
   );
-  const { submit: give } = groupCommit<Piece, FeedbackResult, { now: number }>({
+  const { submit: give } = groupCommit<OwnedPiece, FeedbackResult, { now: number }>({
     begin: () => ({ now: clock() }),
     async decide(pieces, { now }) {
       const { results, expired } = await giveFeedback(database, pieces, now);
@@ -115,7 +117,7 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     },
     failureOf,
     sizeOf: ({ comment, value }) => comment.length + String(value).length,
-    ownerOf: ({ giver }) => "keyHash" in giver ? giver.keyHash : giver.workspaceId,
+    ownerOf: ({ workspaceId }) => workspaceId,
     // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
     // be given after later ones that name its record otherwise.
     conflictKey: () => undefined,
@@ -123,8 +125,7 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     isReadOnly: () => false,
   }, { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 });
   return {
-    database,
-    clock,
+    findSessions: createSessionSearch({ database, clock }),
     give,
     rate: createRate(ratePerMinute, clock),
     authenticate: createBearers(database, clock),
@@ -177,9 +178,13 @@ function readTarget({ params }: RequestContext, { grant }: Bearer): { record: st
   return { record, name };
 }
 
-async function answerOne(state: State, bearer: Bearer, item: FeedbackItem): Promise<Answer> {
+async function answerOne(
+  state: State,
+  bearer: Bearer,
+  { record, ...item }: FeedbackItem & { record: string },
+): Promise<Answer> {
   takeRate(state, bearer, 1);
-  const piece = await toPiece(state, bearer, item);
+  const piece = toPiece(bearer, await targetOf(record), item);
   const { recordId, isChanged, givenAt } = await give(state, piece);
   const { name, author } = piece;
   return ok({ recordId, name, author, isChanged, givenAt }, {});
@@ -190,23 +195,24 @@ async function giveMany(ctx: RequestContext, context: Context, state: State): Pr
   if (bearer.grant !== undefined) throw errors.feedbackTokenForOthers("many records");
   const { feedback: items } = parse(FeedbackBatch, await readText(ctx, context, bearer.workspaceId)).value;
   takeRate(state, bearer, items.length);
-  const sessions = new Set<string>();
   const refusalOf = (error: unknown): errors.Refusal => {
     if (failureOf(error) === undefined && !(error instanceof errors.Refusal)) throw error;
     ctx.logContext.failure ??= error instanceof errors.Refusal ? undefined : error;
     return toRefusal(error);
   };
-  // Their records are found in any order, and then they are given in theirs.
-  const pieces = await Promise.all(items.map(async (item) => {
+  const checked = items.map((item) => {
     try {
-      const checked = check(FeedbackItem, item);
-      if (checked.record === undefined && sessions.add(sessionOf(checked)).size > maxSessions) {
-        throw errors.tooManySessions(maxSessions);
-      }
-      return await toPiece(state, bearer, checked);
+      return check(FeedbackItem, item);
     } catch (error) {
       return refusalOf(error);
     }
+  });
+  const targetOfSession = await findTargets(ctx, state, bearer, checked, refusalOf);
+  // Their records are found in any order, and then they are given in theirs.
+  const pieces = await Promise.all(checked.map(async (item) => {
+    if (item instanceof errors.Refusal) return item;
+    const target = item.record === undefined ? targetOfSession(item) : await targetOf(item.record);
+    return target instanceof errors.Refusal ? target : toPiece(bearer, target, item);
   }));
   const results = await Promise.all(
     pieces.map(async (piece) => piece instanceof errors.Refusal ? piece : await give(state, piece).catch(refusalOf)),
@@ -219,7 +225,30 @@ async function giveMany(ctx: RequestContext, context: Context, state: State): Pr
 /** Refusals that say nothing about the feedback itself. If there is nothing else, the request fails as a whole. */
 const unstored = new Set<errors.ErrorKind>(["internal", "overloaded", "unavailable"]);
 
-const sessionOf = ({ sessionId, deployId }: FeedbackItem): string => JSON.stringify([deployId, sessionId]);
+/** Searches for the newest records of the sessions that items are about, of as many as one request may name. */
+async function findTargets(
+  ctx: RequestContext,
+  { findSessions }: State,
+  bearer: Bearer,
+  items: (FeedbackItem | errors.Refusal)[],
+  refusalOf: (error: unknown) => errors.Refusal,
+): Promise<(item: FeedbackItem) => Target | errors.Refusal> {
+  const sessions = new Map<string, Session>();
+  for (const item of items) {
+    if (item instanceof errors.Refusal || item.record !== undefined) continue;
+    if (sessions.size < maxSessions) sessions.set(keyOfSession(item), sessionOf(item));
+  }
+  const found = await findSessions(ctx, bearer, [...sessions.values()]).catch(refusalOf);
+  const targets = new Map(
+    [...sessions.keys()].map((key, place) => [key, Array.isArray(found) ? found[place]! : found]),
+  );
+  return (item) => targets.get(keyOfSession(item)) ?? errors.tooManySessions(maxSessions);
+}
+
+/** The session that an item is about, which has no record. */
+const sessionOf = ({ sessionId, deployId }: FeedbackItem): Session => ({ sessionId: sessionId!, deployId: deployId! });
+
+const keyOfSession = ({ sessionId, deployId }: FeedbackItem): string => JSON.stringify([deployId, sessionId]);
 
 const toResult = (result: StoredFeedback | errors.Refusal) =>
   result instanceof errors.Refusal
@@ -230,20 +259,19 @@ function takeRate({ rate }: State, { workspaceId }: Bearer, count: number): void
   if (!rate.take(workspaceId, count)) throw errors.tooMuchFeedback();
 }
 
-/** Feedback as it is stored. An item about a session is about its newest record. */
-async function toPiece(
-  { database }: State,
+/** Feedback as it is stored. */
+function toPiece(
   { keyHash, workspaceId, grant }: Bearer,
-  { record, sessionId, deployId, name, value, comment = "", author, source = "user" }: FeedbackItem,
-): Promise<Piece> {
+  target: Target,
+  { name, value, comment = "", author, source = "user" }: Omit<FeedbackItem, "record">,
+): OwnedPiece {
   if (grant !== undefined && author !== undefined && author !== grant.author) {
     throw errors.feedbackTokenForOthers("this author");
   }
   return {
     giver: { keyHash },
-    target: record === undefined
-      ? await findSession(database, workspaceId, deployId!, sessionId!)
-      : await targetOf(record),
+    workspaceId,
+    target,
     name,
     author: (grant?.author ?? author ?? "").toWellFormed(),
     value: value === null ? undefined : toKept(value),
@@ -253,19 +281,8 @@ async function toPiece(
   };
 }
 
-async function findSession(
-  database: Database,
-  workspaceId: WorkspaceId,
-  deployId: string,
-  sessionId: string,
-): Promise<Target> {
-  const position = await findLastOfSession(database, workspaceId, deployId, sessionId);
-  if (position === undefined) throw errors.notFound("Record", `of session ${sessionId}`);
-  return { position };
-}
-
 /** Gives a piece. Refuses what was not stored. */
-async function give({ give, count }: State, piece: Piece): Promise<StoredFeedback> {
+async function give({ give, count }: State, piece: OwnedPiece): Promise<StoredFeedback> {
   const result = await give(piece);
   if (result.refusal !== undefined) {
     count("refused");

@@ -8,7 +8,7 @@ const isUnarchived = "d.archived_at is null and d.prompt_archived_at is null";
 const isOpen = `d.is_active = 1 and ${isUnarchived}`;
 
 /** The id of the deployment that a batch names. The whole reference is compared too, since substr stops at a NUL. */
-const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
+export const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
       select n.id from prompts p
       cross join deployments n on n.prompt_id = p.id and n.name = substr(b.deployment, instr(b.deployment, '@') + 1)
       where p.workspace_id = w.id and p.name = substr(b.deployment, 1, instr(b.deployment, '@') - 1)
@@ -19,7 +19,7 @@ const namedDeployment = `iif(instr(b.deployment, '@') = 0, b.deployment, (
 export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_only and b.operation = 'read')";
 
 /** The condition that a key (k) may see the deployment (d). */
-const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
+export const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
 
 /** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p), as their index orders them: by id. */
 export const visibleDeployments = `

@@ -7,7 +7,7 @@ import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { SearchRequest } from "../ledger/blocks.ts";
 import type { Session } from "./operation.ts";
-import { after } from "./paced.ts";
+import { after } from "../common/timeout.ts";
 import { cipherOf, fromHexadecimal, importSecret, ivBytes, readSecret } from "./service-secret.ts";
 import { cursorWords } from "./values.ts";
 

@@ -1,4 +1,5 @@
 // Removes rows in small steps, so that other requests are served in between.
+import { after } from "../common/timeout.ts";
 import type { Removed, Step } from "../ledger/prune.ts";
 
 /**
@@ -18,12 +19,6 @@ export async function paced(
     await new Promise((resolve) => setTimeout(resolve, performance.now() - start));
   }
   return false;
-}
-
-/** An `isOver` for `paced`, which ends it after so many milliseconds. */
-export function after(ms: number): () => boolean {
-  const deadline = performance.now() + ms;
-  return () => performance.now() >= deadline;
 }
 
 const maxTime = 5_000; // ms per request

@@ -3,7 +3,7 @@ import { reindexNext } from "../ledger/reindex.ts";
 import { described, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, percent } from "./operation.ts";
-import { after } from "./paced.ts";
+import { after } from "../common/timeout.ts";
 
 const maxTime = 5_000; // ms per request
 

@@ -1,0 +1,52 @@
+// Searches for the records of sessions that feedback is about. They read on the reader thread, where there is one, and each
+// workspace has its share of them.
+import * as errors from "../common/errors.ts";
+import { createSlots } from "../common/slots.ts";
+import { after } from "../common/timeout.ts";
+import { readingAside, readsAside } from "../database/database.ts";
+import { yielding } from "../database/yielding.ts";
+import type { Target } from "../ledger/feedback-state.ts";
+import { findNewestOfSessions } from "../ledger/feedback-sessions.ts";
+import type { Session } from "../ledger/feedback-sessions.ts";
+import type { RequestContext } from "./context.ts";
+import type { FaceHost } from "./face.ts";
+import type { Bearer } from "./feedback-bearers.ts";
+import { untilGone } from "./long-work.ts";
+
+/** Finds the newest record of each session, or why there is none. */
+export type FindSessions = (
+  ctx: RequestContext,
+  bearer: Bearer,
+  sessions: readonly Session[],
+) => Promise<(Target | errors.Refusal)[]>;
+
+const maxSearches = 4; // at once, of which one workspace gets half
+const slotTimeout = 5_000; // ms that further ones wait
+const searchTime = 5_000; // ms
+
+export function createSessionSearch({ database, clock }: Pick<FaceHost, "database" | "clock">): FindSessions {
+  const slots = createSlots(maxSearches, slotTimeout, errors.searchesOverloaded);
+  // Where the connection that serves has to search, it leaves time for requests between two slices.
+  const aside = readingAside(database), searched = readsAside(aside) ? aside : yielding(aside);
+
+  return async ({ request, isGone }, { keyHash, workspaceId }, sessions) => {
+    if (sessions.length === 0) return [];
+    const leave = await slots.enter(workspaceId);
+    try {
+      const own = untilGone(searched, () => request.signal.aborted || isGone?.() === true);
+      const result = await findNewestOfSessions(own, { keyHash, now: clock() }, sessions, after(searchTime));
+      if (result.refusal !== undefined) return sessions.map(() => refusals[result.refusal]());
+      return sessions.map(({ sessionId }, place) => {
+        const position = result.positions.get(place);
+        if (position !== undefined) return { position };
+        return result.isComplete
+          ? errors.notFound("Record", `of session ${sessionId}`)
+          : errors.searchTimedOut(sessionId, searchTime);
+      });
+    } finally {
+      leave();
+    }
+  };
+}
+
+const refusals = { key_invalid: errors.invalidApiKey, feedback_forbidden: errors.feedbackForbidden };
