@@ -4,6 +4,9 @@
 /** @jsxFrag Fragment */
 import { unknownPath } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
+import { after } from "../../common/timeout.ts";
+import { findFirst } from "../../database/page.ts";
+import type { SearchResult } from "../../database/page.ts";
 import { compareStats } from "../../management/compare.ts";
 import type { Comparison } from "../../management/compare.ts";
 import * as operations from "../../management/deployment-changes.ts";
@@ -13,6 +16,7 @@ import { findRollbackTargets } from "../../management/history.ts";
 import { listDiagnoses } from "../../management/records.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
+import type { Diagnosis } from "../../schema/ledger.ts";
 import { dayText } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -195,7 +199,7 @@ export async function versionChoice(
 export async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, version: number): Promise<Html> {
   const { promptId, currentVersion } = deployment;
   const { after: next, difference } = await readDifference(visit, promptId, currentVersion, version);
-  const { comparison, since } = await compareWithLive(visit, deployment, next);
+  const { comparison, since, isComplete } = await compareWithLive(visit, deployment, next);
   const { b } = comparison, other = b.deployId === deployment.id ? undefined : b.reference;
   const all = {
     ...{ from: currentVersion, to: version, deployment: deployment.id },
@@ -207,6 +211,9 @@ export async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, v
       <Section title={other === undefined ? "What both did here" : "What both did"}>
         {other !== undefined && (
           <p class="hint">Version {version} has no records here. Its numbers are those of {breakable(other)}.</p>
+        )}
+        {!isComplete && (
+          <p class="hint">The search for records of version {version} ran out of time. It may have older ones.</p>
         )}
         <p class="hint">
           Records since {dayText(since)}. <a href={link(visit, ["prompts", promptId, "compare"], all)}>Compare all</a>
@@ -228,15 +235,17 @@ async function compareWithLive(
   visit: ConsoleRequest,
   deployment: Deployment,
   next: PromptVersion,
-): Promise<{ comparison: Comparison; since: number }> {
+): Promise<{ comparison: Comparison; since: number; isComplete: boolean }> {
   const { id, currentVersion } = deployment;
-  const newest = await findNewest(visit, deployment, next), b = newest?.deployId ?? id;
+  const search = await findNewest(visit, deployment, next), isComplete = search.outcome !== "out_of_time";
+  const newest = search.outcome === "found" ? search.item : undefined, b = newest?.deployId ?? id;
   const since = Math.max((newest?.createdAt ?? visit.now) - span, 0);
   const versions = { a: id, aVersion: currentVersion, b, bVersion: next.version };
-  return { comparison: await visit.call(compareStats, { ...versions, from: since }), since };
+  return { comparison: await visit.call(compareStats, { ...versions, from: since }), since, isComplete };
 }
 
 const mostOthers = 4; // deployments that are searched for records of the version
+const searchTime = 2_000; // ms that the searches take together
 const clockDifference = 86_400_000; // ms that the clocks of processes may differ by. No record is older than its version
 
 /**
@@ -247,19 +256,19 @@ async function findNewest(
   visit: ConsoleRequest,
   { id, promptId }: Deployment,
   { version: promptVersion, createdAt }: PromptVersion,
-) {
-  const from = Math.max(createdAt - clockDifference, 0);
-  const newestIn = async (deployId: DeploymentId) =>
-    (await visit.call(listDiagnoses, { deployId, promptVersion, from, limit: 1 })).items[0];
+): Promise<SearchResult<Diagnosis>> {
+  const from = Math.max(createdAt - clockDifference, 0), isOver = after(searchTime);
+  const newestIn = (deployId: DeploymentId) =>
+    findFirst((cursor) => visit.call(listDiagnoses, { deployId, promptVersion, from, limit: 1, cursor }), isOver);
   const own = await newestIn(id);
-  if (own !== undefined) return own;
+  if (own.outcome !== "none") return own;
   const { id: workspaceId } = workspaceOf(visit);
   const all = await listAll((page) => visit.call(listDeployments, { workspaceId, promptId, ...page }));
   const others = all.filter((other) => other.id !== id)
     .sort((a, b) => Number(b.currentVersion === promptVersion) - Number(a.currentVersion === promptVersion));
   for (const other of others.slice(0, mostOthers)) {
     const newest = await newestIn(other.id);
-    if (newest !== undefined) return newest;
+    if (newest.outcome !== "none") return newest;
   }
-  return undefined;
+  return own;
 }

@@ -31,6 +31,7 @@ import { FeedbackSection } from "../parts/feedback.tsx";
 import { deleteForm } from "../parts/form.tsx";
 import { rawTextHeaders } from "../safety.ts";
 import { findNeighbours } from "./records.tsx";
+import type { Neighbour } from "./records.tsx";
 
 // What stands above, or is of the service.
 const shownMembers = [
@@ -135,20 +136,26 @@ export const recordPage: Page = {
 };
 
 /** A link to the record beside this one, which keeps the filter, or its place if there is none. */
-const neighbourLink = (
+function neighbourLink(
   visit: ConsoleRequest,
   label: string,
   rel: string,
   key: string,
-  id: RecordId | undefined,
-): Html =>
-  id === undefined
-    ? <span class="button" aria-disabled="true">{label}</span>
-    : (
-      <a class="button" rel={rel} href={link(visit, ["records", id], keptQuery(visit))} aria-keyshortcuts={key}>
-        {label}
-      </a>
-    );
+  neighbour: Neighbour,
+): Html {
+  const { outcome, order } = neighbour, query = keptQuery(visit);
+  if (outcome === "none") return <span class="button" aria-disabled="true">{label}</span>;
+  if (outcome === "found") {
+    const href = link(visit, ["records", neighbour.item.id], query);
+    return <a class="button" rel={rel} href={href} aria-keyshortcuts={key}>{label}</a>;
+  }
+  const href = link(visit, ["records"], { ...query, order, cursor: neighbour.cursor });
+  return (
+    <a class="button" href={href} aria-keyshortcuts={key} title="Go on in the list">
+      {label}: search ran out of time
+    </a>
+  );
+}
 
 function tokensOf(figures: RecordFigures | undefined): Part {
   if (!figures?.tokens) return dash;

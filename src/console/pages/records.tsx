@@ -3,6 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { RecordId } from "../../common/ids.ts";
+import { after } from "../../common/timeout.ts";
+import { findFirst } from "../../database/page.ts";
+import type { SearchResult } from "../../database/page.ts";
 import { exportFormats } from "../../management/export.ts";
 import { listRecordFigures } from "../../management/record-figures.ts";
 import type { RecordFigures } from "../../management/record-figures.ts";
@@ -165,21 +168,27 @@ const requestIn = (visit: ConsoleRequest, choices: Parameters<typeof workspaceFi
   order: queryWord(visit, "order", ["newest", "oldest"]),
 });
 
-/** The records beside one, in the order and with the filter of the query. */
+const neighbourTime = 1_000; // ms that the search for the record on either side takes
+
+/** The result of the search for the record on one side of another. The list in this order goes on where it ran out of time. */
+export type Neighbour = SearchResult<Diagnosis> & { order: "newest" | "oldest" };
+
+/** Searches for the records beside one, in the order and with the filter of the query. */
 export async function findNeighbours(
   visit: ConsoleRequest,
   id: RecordId,
-): Promise<{ previous?: RecordId; next?: RecordId }> {
+): Promise<{ previous: Neighbour; next: Neighbour }> {
   const { order = "newest", ...request } = requestIn(visit, await findChoices(visit));
-  const find = async (order: "newest" | "oldest", part: readonly [number, number]) => {
-    const { items } = await visit.call(listWorkspaceDiagnoses, { ...request, order, after: id, limit: 1 }, part);
-    return items[0]?.id as RecordId | undefined;
+  const find = async (order: Neighbour["order"], part: readonly [number, number]): Promise<Neighbour> => {
+    const input = { ...request, order, after: id, limit: 1 };
+    const list = (cursor: string | undefined) => visit.call(listWorkspaceDiagnoses, { ...input, cursor }, part);
+    return { ...await findFirst(list, after(neighbourTime)), order };
   };
   const [next, previous] = await Promise.all([
     find(order, [0, 0.5]),
     find(order === "newest" ? "oldest" : "newest", [0.5, 1]),
   ]);
-  return { ...next && { next }, ...previous && { previous } };
+  return { previous, next };
 }
 
 export const recordsExport: Resource = {
