@@ -10,11 +10,13 @@ import { idAt } from "./blocks.ts";
 import type { Count, Piece, State, StoredValue, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import { jsonTable } from "./statements.ts";
+import { countWaiting, isValid } from "./waiting-feedback.ts";
 
 const hexadecimal = (text: string) => `(instr('0123456789abcdef', ${text}) - 1)`;
 const slotOf = (id: string) => `16 * ${hexadecimal(`substr(${id}, 30, 1)`)} + ${hexadecimal(`substr(${id}, 31, 1)`)}`;
 
-const onKey = "from waiting_feedback where t.position is null and workspace_id = g.workspace_id and key = t.record_key";
+const onKey = `from waiting_feedback
+        where t.position is null and workspace_id = g.workspace_id and key = t.record_key and ${isValid("given_at")}`;
 
 /** A JSON array of arrays with these members, of all rows. */
 const rowsOf = (...members: string[]): string => `json_group_array(json_array(${members.join(", ")}))`;
@@ -64,6 +66,7 @@ const readSql = `
     left join feedback f on f.position = t.position and f.name = v.name and f.author = v.author
     left join waiting_feedback q on t.position is null
       and q.workspace_id = g.workspace_id and q.key = t.record_key and q.name = v.name and q.author = v.author
+      and ${isValid("q.given_at")}
   )
   select
     (
@@ -74,7 +77,7 @@ const readSql = `
     "exists (select 1 from feedback_names where workspace_id = g.workspace_id and is_declared)",
     `iif(
           exists (select 1 from target where giver = g.ordinal and position is null and record_key is not null),
-          (select count(*) from (select 1 from waiting_feedback where workspace_id = g.workspace_id limit :maxWaiting)),
+          ${countWaiting("g.workspace_id")},
           0
         )`,
   )
@@ -102,6 +105,7 @@ const readSql = `
           0
         )`,
     `(select count(distinct name) from feedback where position = t.position) + (select count(distinct name) ${onKey})`,
+    `(select coalesce(sum(places), 0) ${onKey})`,
   )
 } from target t cross join giver g on g.ordinal = t.giver
     ) as targets,
@@ -110,8 +114,6 @@ const readSql = `
   rowsOf("ordinal", "authors", "last_change", "change", "value", "comment", "source", "given_at")
 } from said where authors > 0 or last_change > 0
     ) as voices`;
-
-export const maxWaiting = 100_000; // pieces of a workspace that wait for their records
 
 /** Different items in the order in which they come. `placeOf` gives the place of one by its key. */
 function createList<Item>() {
@@ -157,7 +159,7 @@ export async function readStates(database: Database, pieces: Piece[], now: numbe
   });
   const lists = { givers, names, targets, voices };
   const texts = Object.entries(lists).map(([name, { items }]) => [name, toSqlJson(items)] as const);
-  const args = { ...Object.fromEntries(texts), now, validSince: now - keyLifetime, maxWaiting };
+  const args = { ...Object.fromEntries(texts), now, validSince: now - keyLifetime };
   const [row] = await database.read({ sql: readSql, args });
   const read = <Item>(list: keyof typeof lists): Item[] => JSON.parse(text(row!, list));
   return toStates(pieces, places, {
@@ -172,7 +174,10 @@ export async function readStates(database: Database, pieces: Piece[], now: numbe
 type Rows = {
   givers: [number, WorkspaceId | null, DeploymentId | null, isForbidden: 0 | 1, number, hasDeclared: 0 | 1, number][];
   names: [nthGiver: number, string, FeedbackKind, isDeclared: 0 | 1, number | null, number | null, string[] | null][];
-  targets: [number, hasArrived: 0 | 1, number | null, RecordId | null, DeploymentId | null, isOwn: 0 | 1, number][];
+  targets: [
+    ...[nth: number, hasArrived: 0 | 1, position: number | null, RecordId | null, DeploymentId | null, isOwn: 0 | 1],
+    ...[names: number, waiting: number],
+  ][];
   voices: [number, authors: number, lastChange: number, number, StoredValue | null, string, FeedbackSource, number][];
 };
 
@@ -196,13 +201,14 @@ function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
   return places.map(({ nthGiver, nthTarget, nthVoice }, nth): State => {
     const { target, name, author } = pieces[nth]!;
     const { workspace, onlyDeployId, isForbidden } = givers.get(nthGiver)!;
-    const [, hasArrived, position, recordId, deployId, isOwn, names] = targets.get(nthTarget)!;
+    const [, hasArrived, position, recordId, deployId, isOwn, names, waiting] = targets.get(nthTarget)!;
     const [, authors, lastChange, change, ...what] = said.get(nthVoice) ?? nothingSaid;
     const place = position === null ? `${workspace?.id} ${keyOf(target)}` : String(position);
     const subject = getOrAdd(subjects, place, () => ({
       position,
       recordKey: position === null && "recordKey" in target ? target.recordKey : null,
       names: { stored: names, decided: names },
+      waiting,
     }));
     return {
       ...{ workspace, onlyDeployId, isForbidden, deployId, subject },

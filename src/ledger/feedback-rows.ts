@@ -8,6 +8,7 @@ import { integer } from "../database/row.ts";
 import type { Count, Said, Subject, Voice, Workspace } from "./feedback-state.ts";
 import { blockOf } from "./blocks.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
+import { isValid, removeExpired, removeWaiting } from "./waiting-feedback.ts";
 
 /** What to write: what a voice says now, or that it is withdrawn, and what it said in between. */
 export type Change = {
@@ -203,11 +204,12 @@ const findOvertaken = `${
     )
   end`;
 
-const deleteExpired = `
-  delete from waiting_feedback where (workspace_id, key, name, author) in (
-    select workspace_id, key, name, author from waiting_feedback
-    where given_at < :validSince order by given_at limit 1000
-  ) returning 1`;
+/** Removes expired pieces under the keys for which others wait from now on. */
+const removeExpiredUnderKeys = removeWaiting(
+  `wanted w cross join waiting_feedback f on f.workspace_id = w.workspace_id and f.key = w.place
+    where w.waits and not ${isValid("f.given_at")}`,
+  withWanted(["place"]),
+);
 
 /**
  * Writes changes in one transaction. Returns the voices of those that something else was faster than, and how many pieces were
@@ -225,12 +227,14 @@ export async function writeChanges(
   const validSince = now - keyLifetime;
   const stored = changes.every(isStoredLast) ? changes.length : -1;
   const blocks = new Set(changes.filter(isOnRecord).map(({ subject }) => blockOf(subject.position!)));
-  const args = { changes: toSqlJson(rows), blocks: JSON.stringify([...blocks]), now, validSince, stored };
+  const workspaces = JSON.stringify([...new Set(changes.map(({ workspace }) => workspace.id))]);
+  const args = { changes: toSqlJson(rows), blocks: JSON.stringify([...blocks]), workspaces, now, validSince, stored };
+  const removals = [removeExpired, ...changes.every(isOnRecord) ? [] : [removeExpiredUnderKeys]];
   const needed = writes.filter(({ isFor }) => changes.some(isFor)).map(({ sql }) => sql);
-  const statements = [deleteExpired, ...needed, findOvertaken].map((sql) => withArgs(sql, args));
+  const statements = [...removals, ...needed, findOvertaken].map((sql) => withArgs(sql, args));
   const results = await database.write(statements);
   const overtaken = results.at(-1)!.map((row) => batches[integer(row, "nth_batch")]![integer(row, "nth")]!.voice);
-  return { overtaken: new Set(overtaken), expired: results[0]!.length };
+  return { overtaken: new Set(overtaken), expired: results.slice(0, removals.length).flat().length };
 }
 
 /** Does not count a piece that is withdrawn. */

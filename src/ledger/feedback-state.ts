@@ -53,7 +53,7 @@ export type Workspace = {
   hasDeclared: boolean;
   /** How many names it has in all. */
   names: number;
-  /** How many of its pieces wait for their records. */
+  /** How many places its pieces take that wait for their records. */
   waiting: number;
 };
 
@@ -66,6 +66,8 @@ export type Subject = {
   recordKey: string | null;
   /** How many names of feedback it has. */
   names: Count;
+  /** How many places are taken by what waits for it. */
+  waiting: number;
 };
 
 /** What is said on a record by an author under a name. `change` is its number, from 1 on. */

@@ -1,16 +1,17 @@
-// Feedback on records: what may be given, and what becomes of it. Together with the triggers of sql/024-create-feedback.sql,
-// this file and feedback-rows.ts alone write its tables.
+// Feedback on records: what may be given, and what becomes of it. Together with the triggers of its tables, this file,
+// feedback-rows.ts and waiting-feedback.ts alone write them.
 import * as errors from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { kindOf } from "../schema/feedback.ts";
 import type { FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
-import { maxWaiting, readStates } from "./feedback-lookup.ts";
+import { readStates } from "./feedback-lookup.ts";
 import { writeChanges } from "./feedback-rows.ts";
 import type { Change } from "./feedback-rows.ts";
 import { toStored } from "./feedback-state.ts";
 import type { NameRule, Piece, State, Target, Voice, Workspace } from "./feedback-state.ts";
+import { placesOf, waitingLimits } from "./waiting-feedback.ts";
 
 /** `rule` is what the workspace has settled about the name. */
 export type RefusedFeedback = { refusal: FeedbackRefusal; rule: NameRule | undefined };
@@ -74,13 +75,14 @@ function decide(piece: Piece, state: State, now: number): FeedbackResult {
   }
   const result = { workspaceId: workspace.id, deployId, recordId };
   if (piece.value === undefined) {
-    if (current !== undefined) withdraw(workspace, state);
+    if (current !== undefined) withdraw(state);
     return { ...result, givenAt: current?.givenAt ?? now, isChanged: current !== undefined };
   }
   const { comment, source } = piece, value = toStored(piece.value);
   if (current?.value === value && current.comment === comment && current.source === source) {
     return { ...result, givenAt: current.givenAt, isChanged: false };
   }
+  takePlaces(state, placesOf({ value, comment }, voice.author));
   if (current === undefined) add(workspace, state, kindOf(piece.value));
   else end(voice);
   voice.current = { value, comment, source, givenAt: now, change: ++voice.lastChange };
@@ -90,18 +92,40 @@ function decide(piece: Piece, state: State, now: number): FeedbackResult {
 /** Counts a piece where there is none. */
 function add(workspace: Workspace, { subject, authors, voice: { name } }: State, kind: FeedbackKind): void {
   if (authors.decided++ === 0) subject.names.decided++;
-  if (subject.position === null) workspace.waiting++;
   if (workspace.rules.has(name)) return;
   workspace.rules.set(name, { kind, isDeclared: false, minimum: null, maximum: null, labels: null });
   workspace.newNames.add(name);
   workspace.names++;
 }
 
-function withdraw(workspace: Workspace, { subject, authors, voice }: State): void {
+function withdraw(state: State): void {
+  const { subject, authors, voice } = state;
+  takePlaces(state, 0);
   end(voice);
   voice.current = undefined;
   if (--authors.decided === 0) subject.names.decided--;
-  if (subject.position === null) workspace.waiting--;
+}
+
+/** How many places the piece takes that is there. */
+const placesTaken = ({ voice: { current, author } }: State): number =>
+  current === undefined ? 0 : placesOf(current, author);
+
+/** Takes places for a piece that waits, in place of those of the piece that is there. */
+function takePlaces(state: State, places: number): void {
+  const { workspace, subject } = state;
+  if (subject.position !== null) return;
+  const more = places - placesTaken(state);
+  workspace!.waiting += more;
+  subject.waiting += more;
+}
+
+/** Whether the waiting room has no place for a piece, which may replace one that is there. */
+function isWithoutPlace({ value, comment }: Piece, state: State): boolean {
+  const { workspace, subject, voice } = state;
+  if (subject.position !== null) return false;
+  const more = placesOf({ value: toStored(value!), comment }, voice.author) - placesTaken(state);
+  return more > 0 &&
+    (workspace!.waiting + more > waitingLimits.workspace || subject.waiting + more > waitingLimits.record);
 }
 
 /** Keeps what a voice said for its history, unless that is stored and is moved there. */
@@ -109,7 +133,8 @@ function end({ current, stored, ended }: Voice): void {
   if (current !== undefined && current.change !== stored) ended.push(current);
 }
 
-function refusalOf({ target, value, name }: Piece, state: State): FeedbackRefusal | undefined {
+function refusalOf(piece: Piece, state: State): FeedbackRefusal | undefined {
+  const { target, value, name } = piece;
   const { workspace, subject: { position, names }, authors, voice } = state;
   if (workspace === null) return "key_invalid";
   if (state.isForbidden) return "feedback_forbidden";
@@ -119,8 +144,8 @@ function refusalOf({ target, value, name }: Piece, state: State): FeedbackRefusa
   if (workspace.hasDeclared && !rule?.isDeclared) return "name_undeclared";
   if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
   if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
+  if (isWithoutPlace(piece, state)) return "too_many_waiting";
   if (voice.current !== undefined) return undefined;
-  if (position === null && workspace.waiting >= maxWaiting) return "too_many_waiting";
   if (authors.decided >= feedbackLimits.authors) return "too_many_authors";
   if (authors.decided === 0 && names.decided >= feedbackLimits.names) return "too_many_names";
   const isFull = rule === undefined && workspace.names >= feedbackLimits.namesOfWorkspace;

@@ -41,6 +41,15 @@ export async function verifyFeedback(
     else after = { workspace, key: text(slice, "end_key") };
     await endOfTick();
   }
+  let workspace: string | null = "";
+  do {
+    const [row]: Row[] = await database.read({ sql: countSql, args: { only, after: workspace } });
+    workspace = textOrNull(row!, "workspace_id");
+    if (integer(row!, "places") !== integer(row!, "counted")) {
+      addFault(check, { what: "other_count", place: workspace! });
+    }
+    await endOfTick();
+  } while (workspace !== null && only === null);
   return check;
 }
 
@@ -52,8 +61,7 @@ function addSlice(check: FeedbackCheck, found: Row[]): Row {
   check.waiting += integer(slice, "waiting");
   for (const row of found) {
     if (row === slice) continue;
-    if (++check.faults > maxFaults) continue;
-    check.rows.push({
+    addFault(check, {
       what: text<FeedbackFault["what"]>(row, "what"),
       place: text(row, "place"),
       name: textOrNull(row, "name"),
@@ -61,6 +69,10 @@ function addSlice(check: FeedbackCheck, found: Row[]): Row {
     });
   }
   return slice;
+}
+
+function addFault(check: FeedbackCheck, fault: Pick<FeedbackFault, "what" | "place"> & Partial<FeedbackFault>): void {
+  if (++check.faults <= maxFaults) check.rows.push({ name: null, author: null, ...fault });
 }
 
 const maxNamed = 10;
@@ -175,3 +187,15 @@ const waitingSql = `
   union all
   select *, ${noCounts} from fault where what is not null
   union all ${overBounds("q.key")}`;
+
+// The next workspace of which feedback waits, or was counted as waiting. At most as many pieces of it wait as there is room for.
+const countSql = `
+  with next(id) as (
+    select coalesce(:only, min(id)) from (
+      select min(workspace_id) as id from waiting_counts where workspace_id > :after
+      union all select min(workspace_id) from waiting_feedback where workspace_id > :after
+    )
+  )
+  select id as workspace_id, coalesce((select places from waiting_counts where workspace_id = id), 0) as counted,
+    (select coalesce(sum(places), 0) from waiting_feedback where workspace_id = id) as places
+  from next`;

@@ -100,6 +100,7 @@ export const nouns = {
       { name: "feedback", key: "position, name, author", isRemovedElsewhere: true },
       { name: "earlier_feedback", key: "position, name, author, change", isRemovedElsewhere: true },
       { name: "waiting_feedback", key: "workspace_id, key, name, author" },
+      { name: "waiting_counts", key: "workspace_id", isRemovedElsewhere: true },
     ],
   },
   feedback_name: {

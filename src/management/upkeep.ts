@@ -1,18 +1,19 @@
 // Background work. It completes deletions of workspaces, and removes records and calls that are older than their workspace
-// keeps them. Services that share a database take turns by a lease.
+// keeps them, and feedback whose record has not come in time. Services that share a database take turns by a lease.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
 import type { Step } from "../ledger/prune.ts";
 import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
+import { expireWaiting } from "../ledger/waiting-feedback.ts";
 import { deleteRest, listUnfinished } from "./deletion.ts";
 import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";
 import { noticeUpkeep } from "./upkeep-notices.ts";
 import type { Task } from "./upkeep-notices.ts";
 
-/** What a run has done. `error` is what failed, if anything did. */
-type UpkeepRun = { calls: number; records: number; error?: unknown };
+/** How much a run removed: calls, records, and pieces of feedback that waited too long. `error` is what failed, if anything did. */
+type UpkeepRun = { calls: number; records: number; feedback: number; error?: unknown };
 
 type Attempt = (work: Task["work"], workspaceId: WorkspaceId, step: Step) => Promise<void>;
 
@@ -42,7 +43,7 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
   const startedAt = clock();
   const nextAt = await takeLease(database, holder, startedAt);
   if (nextAt !== undefined) return { nextAt };
-  const run: UpkeepRun = { calls: 0, records: 0 };
+  const run: UpkeepRun = { calls: 0, records: 0, feedback: 0 };
   let renewedAt = startedAt, isLost = false;
   const renew = async () => {
     if (Math.abs(clock() - renewedAt) < renewalInterval) return;
@@ -72,6 +73,7 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
     for (const id of await listUnfinished(database)) await attempt("deletion", id, deleteRest(database, id, clock));
     await retain(store, attempt, isOver);
     await noticeUpkeep(store, failed, !isOver());
+    await runSteps(expireWaiting(database, clock(), (pieces) => void (run.feedback += pieces)));
   } catch (error) {
     run.error ??= error;
   }

@@ -30,10 +30,15 @@ export function startUpkeep(
 ): { stop(): void } {
   const store = { database: yielding(database), clock, kept: createKeptTallies() };
   const holder = crypto.randomUUID();
-  const totals = { calls: 0, records: 0, failures: 0, lastRunAt: 0 };
+  const totals = { calls: 0, records: 0, feedback: 0, failures: 0, lastRunAt: 0 };
   const total = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, "counter");
   total("promptledger_pruned_calls_total", "Calls that the background upkeep removed", () => totals.calls);
   total("promptledger_deleted_records_total", "Records that the background upkeep removed", () => totals.records);
+  total(
+    "promptledger_removed_feedback_total",
+    "Pieces of feedback that the background upkeep removed because no record came for them",
+    () => totals.feedback,
+  );
   total("promptledger_upkeep_failures_total", "Runs of the background upkeep that failed", () => totals.failures);
   metrics.gauge(
     "promptledger_upkeep_last_run_timestamp_seconds",
@@ -75,6 +80,7 @@ export function startUpkeep(
           totals.records += records;
         },
       });
+      if ("feedback" in run) totals.feedback += run.feedback;
       if ("nextAt" in run) next = Math.min(interval, Math.max(1_000, run.nextAt - clock()));
       else if (run.error !== undefined) fail(run.error);
       else {

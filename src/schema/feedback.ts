@@ -226,12 +226,13 @@ export const FeedbackFault = shape("FeedbackFault", {
   what: described(
     oneOf(
       ...["no_record", "no_workspace", "unknown_name", "other_kind", "history", "arrived"] as const,
-      ...["too_many_names", "too_many_authors"] as const,
+      ...["too_many_names", "too_many_authors", "other_count"] as const,
     ),
     "`no_record`, `no_workspace`: it is about a record, or of a workspace, that is not there. `unknown_name`: its workspace " +
       "has no such name. `other_kind`: its value is not of the kind of its name. `history`: its changes are not numbered " +
       "without a gap. `arrived`: it waits for a record that has arrived. `too_many_names`, `too_many_authors`: a record has " +
-      "more than 50 names, or a name on it more than 20 authors",
+      "more than 50 names, or a name on it more than 20 authors. `other_count`: more or less waits than is counted of the " +
+      "workspace",
   ),
   place: described(
     text,

@@ -3,7 +3,7 @@
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import { startService } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { maxWaiting } from "../../src/ledger/feedback-lookup.ts";
+import { waitingLimits } from "../../src/ledger/waiting-feedback.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { fillHistory } from "../bench/fill.ts";
@@ -125,7 +125,7 @@ export const fullWaitingRoom = busyKey({
         sql: `with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < :count)
           insert into waiting_feedback (workspace_id, key, name, author, value, comment, source, given_at)
           select :workspaceId, printf('%064x', n), 'thumb', '', 1, '', 'user', :now from numbers`,
-        args: { workspaceId, count: maxWaiting, now: clock() },
+        args: { workspaceId, count: waitingLimits.workspace, now: clock() },
       },
     ]),
   pieces: (_, nth) => [{ record: `order-${nth}`, name: "thumb", value: true }],

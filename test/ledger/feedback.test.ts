@@ -91,7 +91,7 @@ const piece = fc.record({
     { weight: 2, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom(0.5, "good") },
   ),
-  comment: fc.constantFrom("", "because"),
+  comment: fc.constantFrom("", "because", "\u00e9".repeat(300)),
   isOther: fc.nat({ max: 9 }).map((n) => n === 0),
 });
 

@@ -72,7 +72,7 @@ test("records and calls past retention are removed, in that workspace only", asy
   taken(await keep(world, { keepRecordsMs: 3 * day, keepCallsMs: 6 * day }));
   // The fifth last is exactly that old, and stays.
   const removed = await run(world);
-  assert.equal(removed, { calls: 8, records: 4 + 3 });
+  assert.equal(removed, { calls: 8, records: 4 + 3, feedback: 0 });
   const statuses = [];
   for (const id of ids) statuses.push((await world.manage("GET", `/diagnoses/${id}`)).status);
   assert.equal(statuses, [404, 404, 404, 404, 410, 410, 410, 200, 200, 200]);
@@ -127,7 +127,7 @@ test("upkeep runs at most once an hour, in one process at a time", async () => {
   await world.read();
   taken(await keep(world, { keepCallsMs: day }));
   const start = world.now;
-  assert.equal(await run(world, { holder: "a" }), { calls: 1, records: 1 });
+  assert.equal(await run(world, { holder: "a" }), { calls: 1, records: 1, feedback: 0 });
   assert.equal(await run(world, { holder: "b" }), { nextAt: start + hour });
   world.now += hour - 1;
   assert.equal(await run(world, { holder: "b" }), { nextAt: start + hour });
@@ -141,7 +141,7 @@ test("upkeep runs at most once an hour, in one process at a time", async () => {
     holder: "b",
     onRemoved: () => void (during ??= run(world, { holder: "a" })),
   });
-  assert.equal(second, { calls: 2, records: 1 });
+  assert.equal(second, { calls: 2, records: 1, feedback: 0 });
   assert.ok("nextAt" in await (during as Promise<object>));
 });
 
@@ -152,9 +152,9 @@ test("a lease ends when its holder has crashed, and one taken with a wrong clock
   await lease(world.now + 300_000);
   assert.equal(await run(world), { nextAt: world.now + 300_000 });
   world.now += 300_000;
-  assert.equal(await run(world), { calls: 0, records: 0 });
+  assert.equal(await run(world), { calls: 0, records: 0, feedback: 0 });
   await lease(world.now + 400 * day);
-  assert.equal(await run(world), { calls: 0, records: 0 });
+  assert.equal(await run(world), { calls: 0, records: 0, feedback: 0 });
 });
 
 test("the next run, by any process, continues one that was cut off", async () => {

@@ -285,6 +285,7 @@ const createCatalogReader = (world: World) =>
     "feedback",
     "feedback_names",
     "waiting_feedback",
+    "waiting_counts",
     "review_records",
     "webhook_deliveries",
   );

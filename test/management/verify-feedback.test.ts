@@ -53,7 +53,7 @@ const verify = async (query = "") =>
 
 const tables = ["feedback", "earlier_feedback", "feedback_names", "waiting_feedback", "diagnoses", "idempotency_keys"];
 const rowsOf = async (table: string): Promise<Row[]> =>
-  (await database.read({ sql: `select * from ${table}` })).map(({ statistics: _, ...row }) => row);
+  (await database.read({ sql: `select * from ${table}` })).map(({ statistics: _, places: __, ...row }) => row);
 const kept = new Map<string, Row[]>();
 for (const table of tables) kept.set(table, await rowsOf(table));
 
@@ -65,6 +65,11 @@ async function restore(): Promise<void> {
       args: Object.values(row) as (string | number | null)[],
     })));
   }
+  // The triggers have counted from what the test had changed.
+  statements.push(
+    { sql: "delete from waiting_counts" },
+    { sql: "insert into waiting_counts select workspace_id, sum(places) from waiting_feedback group by workspace_id" },
+  );
   await database.write(statements);
 }
 
@@ -169,8 +174,18 @@ const tamperings: [name: string, change: string, faults: object[]][] = [
   ],
   [
     "feedback waits for no workspace",
-    "update waiting_feedback set workspace_id = 'ws_x'",
+    "update waiting_feedback set workspace_id = 'ws_x'; update waiting_counts set workspace_id = 'ws_x'",
     [fault("no_workspace", keyHash, "thumb")],
+  ],
+  [
+    "more waits than is counted",
+    "update waiting_counts set places = 7",
+    [fault("other_count", world.workspaceId, null, null)],
+  ],
+  [
+    "what waits is not counted",
+    "delete from waiting_counts",
+    [fault("other_count", world.workspaceId, null, null)],
   ],
   [
     "a name is of no workspace",

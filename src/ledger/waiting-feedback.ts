@@ -1,0 +1,69 @@
+// Feedback that waits for its record: how much of it there may be, and for how long. Once it has expired, it counts for nothing,
+// whether or not it has been removed. `:validSince` is when the oldest that has not expired was given.
+import type { Database } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { keyLifetime } from "./idempotency-keys.ts";
+import type { Said } from "./feedback-state.ts";
+import type { Step } from "./prune.ts";
+
+/**
+ * How many places there are: for what waits of a workspace, which triggers of sql/038-count-waiting-feedback.sql count, and for
+ * what waits for one record. A record takes what waits for it in the transaction that stores it, beside up to 255 others.
+ */
+export const waitingLimits = { workspace: 100_000, record: 100 };
+
+const bytesOfPlace = 256; // A piece takes one place, and one more for each so many bytes of its texts.
+
+/** How many places a piece takes. A column of the table has the same. */
+export function placesOf({ value, comment }: Pick<Said, "value" | "comment">, author: string): number {
+  const bytes = [comment, author, typeof value === "string" ? value : ""].reduce(
+    (sum, text) => sum + byteLength(text),
+    0,
+  );
+  return 1 + Math.floor(bytes / bytesOfPlace);
+}
+
+const encoder = new TextEncoder();
+const byteLength = (text: string): number => text === "" ? 0 : encoder.encode(text).length;
+
+/** The condition that waiting feedback has not expired. With the sign, SQLite does not look it up by time instead of by its key. */
+export const isValid = (givenAt: string): string => `+${givenAt} >= :validSince`;
+
+const removedAtOnce = 1_000; // pieces, more than a batch can add
+
+/** How many places are taken of a workspace, if no more pieces of it have expired than are removed at once. */
+export const countWaiting = (workspaceId: string): string =>
+  `coalesce((select places from waiting_counts where workspace_id = ${workspaceId}), 0) - (
+        select coalesce(sum(places), 0) from (
+          select places from waiting_feedback
+          where workspace_id = ${workspaceId} and given_at < :validSince limit ${removedAtOnce}
+        )
+      )`;
+
+/** Removes rows (f) of waiting feedback, and returns a row for each. */
+export const removeWaiting = (from: string, clause = ""): string =>
+  `delete from waiting_feedback where (workspace_id, key, name, author) in (
+    ${clause} select f.workspace_id, f.key, f.name, f.author from ${from}
+  ) returning 1`;
+
+/** Removes expired pieces of the workspaces in `:workspaces`. */
+export const removeExpired = removeWaiting(
+  `json_each(:workspaces) e
+    cross join waiting_feedback f on f.workspace_id = e.value and f.given_at < :validSince limit ${removedAtOnce}`,
+);
+
+/** Removes what has expired of all workspaces, some of it at a time. `report` gets how many pieces a step removed. */
+export const expireWaiting = (database: Database, now: number, report: (pieces: number) => void): Step => async () => {
+  const validSince = now - keyLifetime;
+  const [row] = await database.read({
+    sql: `select workspace_id from waiting_counts c where exists (
+        select 1 from waiting_feedback where workspace_id = c.workspace_id and given_at < :validSince
+      ) limit 1`,
+    args: { validSince },
+  });
+  if (row === undefined) return undefined;
+  const args = { workspaces: JSON.stringify([text(row, "workspace_id")]), validSince };
+  const [removed] = await database.write([{ sql: removeExpired, args }]);
+  report(removed!.length);
+  return { calls: 0, records: 0 };
+};
