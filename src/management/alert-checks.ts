@@ -15,7 +15,7 @@ import { isBeyond, isSilence, isTotal, needsReads, readCondition, readMeasure, v
 import type { Condition, Counts } from "./alert-conditions.ts";
 import { alertTable } from "./alerts.ts";
 import type { Alert } from "./alerts.ts";
-import { isDueAfter } from "./due.ts";
+import { inTurns, isDueAfter, lastChecked } from "./due.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { deployIdsOf, scopeOfDeployment, scopeOfWorkspace, toCount } from "./record-filter.ts";
@@ -34,12 +34,11 @@ const isDue = `${isDueAfter(checkInterval)} and workspace_id not in (select id f
 /** Alerts that count the same records share the key. */
 const keyOf = "workspace_id || ' ' || coalesce(deployment_id, prompt_id, '') || ' ' || over_ms";
 
-/** Those of each workspace come in turn, the ones that were not checked for longest first. */
 const findDue = (now: number): Statement => ({
   sql: `select ids from (
-      select workspace_id, json_group_array(id) as ids, min(coalesce(checked_at, 0)) as since, min(id) as first
+      select workspace_id, json_group_array(id) as ids, min(${lastChecked}) as since, min(id) as first
       from alerts where ${isDue} group by ${keyOf}
-    ) order by row_number() over (partition by workspace_id order by since, first), since, first`,
+    ) order by ${inTurns("since", "first")}`,
   args: { now },
 });
 

@@ -3,7 +3,7 @@ import type { Statement } from "../database/database.ts";
 import { tallyOf } from "../ledger/arms.ts";
 import { stopRolloutOf } from "./deployment-writes.ts";
 import { requireDeployment } from "./deployments.ts";
-import { isDueAfter } from "./due.ts";
+import { inTurns, isDueAfter, lastChecked } from "./due.ts";
 import { findCrossed, guardMembers, levelOf } from "./guards.ts";
 import { operation, perform } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
@@ -49,7 +49,7 @@ export async function checkGuards(store: Store, isOver: () => boolean = () => fa
   const { database, clock } = store;
   const run: GuardRun = { checked: 0, stopped: 0 };
   const due = await database.read({
-    sql: `select id from rollouts where ${isDue} order by checked_at, id`,
+    sql: `select id from rollouts where ${isDue} order by ${inTurns(lastChecked, "id")}`,
     args: { now: clock() },
   });
   for (const { id } of due) {

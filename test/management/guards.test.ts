@@ -6,7 +6,8 @@ import { verifyBalanced } from "../balanced.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { startUpkeep } from "../../src/runtime/upkeep.ts";
 import { until } from "../conformance/processes.ts";
-import { captureLog, createWorld, goodBody } from "../helpers.ts";
+import type { Database, Statement } from "../../src/database/database.ts";
+import { captureLog, createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { suite } from "../suite.ts";
 import { publish, refused, taken } from "./management.ts";
@@ -114,6 +115,42 @@ test("what is not certain, or better, goes on, and is checked once a minute", as
   assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 0 });
   const [{ percent, outcome }] = await listed(world) as [Rollout];
   assert.equal([percent, outcome], [50, null]);
+});
+
+test("a workspace with many guards keeps those of others from none of their turns", async () => {
+  const world = await createCandidate();
+  const { admin, database, workspaceId, deployId } = world;
+  const { id: rollout } = await roll(world, { guard: "failures=+2%" });
+  const other = await createTenant(admin, 1000, "Other");
+  const copy = (count: number, workspace: string, deployment: string) => ({
+    sql: `insert into rollouts (
+        id, workspace_id, deployment_id, base_version, version, share, salt, note, started_at, started_by, guard, certain
+      ) select :workspace || value, :workspace, :deployment || value, base_version, version, share, salt, note, started_at,
+        started_by, guard, certain from rollouts r, json_each(:numbers) where r.id = :rollout`,
+    args: { workspace, deployment, rollout, numbers: JSON.stringify(Array.from({ length: count }, (_, nth) => nth)) },
+  });
+  await database.write([copy(50, workspaceId, deployId), copy(2, other.workspaceId, other.deployId)]);
+  const owners: unknown[] = [];
+  const watched: Database = {
+    ...database,
+    async write(statements) {
+      const results = await database.write(statements);
+      const [{ sql, args }] = statements as [Statement];
+      if (sql.includes("checked_at = :now")) {
+        const rows = { sql: "select workspace_id from rollouts where id = ?", args: [(args as { id: string }).id] };
+        owners.push((await database.read(rows))[0]!.workspace_id);
+      }
+      return results;
+    },
+  };
+  // Each run has time for some of them.
+  for (const count of [4, 6]) {
+    await checkGuards({ ...admin, database: watched }, () => owners.length >= count);
+    world.now += 61_000;
+  }
+  // Both have one in each turn.
+  for (const turn of [0, 2, 4]) assert.is(new Set(owners.slice(turn, turn + 2)).size, 2);
+  assert.is(owners.length, 6);
 });
 
 test("a guard stays while the share changes, and can be replaced", async () => {
