@@ -39,7 +39,7 @@ const amount = v.matching("a decimal text of USD such as 0.15", String.raw`^\d{1
 const conditions = (words: string, condition: string, examples: string[]) =>
   refined(
     v.matching(words, String.raw`^${condition}(\n${condition})*$`, { examples }, "u"),
-    (value) => value.length <= 1000,
+    (value) => [...value].length <= 1000,
     "at most 1000 characters",
     { maxLength: 1000 },
   );

@@ -56,7 +56,7 @@ const maxListLength = 1000;
 /** Several statuses in a query: `0,timeout`. */
 export const statusList = predicate<string>(
   "a list of statuses and names of statuses, separated by commas",
-  (value) => typeof value === "string" && value !== "" && value.length <= maxListLength && !/\p{Cc}/u.test(value),
+  (value) => typeof value === "string" && value !== "" && [...value].length <= maxListLength && !/\p{Cc}/u.test(value),
   {
     type: "string",
     minLength: 1,

@@ -19,20 +19,20 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 export const textAs = <T extends string>() =>
   predicate<T>("a string", (value) => typeof value === "string", { type: "string" });
 export const text = textAs<string>();
+/** Whether a value is a text of at most `max` characters. It has at least half as many as UTF-16 units, and few need counting. */
+const isShort = (value: unknown, max: number): value is string =>
+  typeof value === "string" && value.length <= 2 * max && (value.length <= max || [...value].length <= max);
 const maxNameLength = 512; // characters
 /** A client's own name for something. Its length is bounded because an index contains it. */
 export const clientName = predicate<string>(
   `a string of at most ${maxNameLength} characters`,
-  (value) => typeof value === "string" && value.length <= maxNameLength,
+  (value) => isShort(value, maxNameLength),
   { type: "string", maxLength: maxNameLength },
 );
-const maxDeployIdLength = 300; // characters
-/** Whether a value can name a deployment. A text has no more characters than UTF-16 units, so most need no counting. */
-export const isDeployId = (value: unknown): value is DeploymentRef =>
-  typeof value === "string" && value !== "" &&
-  (value.length <= maxDeployIdLength || [...value].length <= maxDeployIdLength);
+/** Whether a value can name a deployment. */
+export const isDeployId = (value: unknown): value is DeploymentRef => isShort(value, 300) && value !== "";
 /** Whether a text can pick a version of a rollout. */
-export const isRolloutKey = (key: string): boolean => /^.{1,200}$/su.test(key);
+export const isRolloutKey = (key: string): boolean => isShort(key, 200) && key !== "";
 export const rolloutKey = /* @__PURE__ */ predicate<string>(
   "a string of 1 to 200 characters",
   (value) => typeof value === "string" && isRolloutKey(value),
@@ -40,9 +40,9 @@ export const rolloutKey = /* @__PURE__ */ predicate<string>(
 );
 /** An id of a deployment, or a reference. */
 export const deployId = predicate<DeploymentRef>(
-  `a string of 1 to ${maxDeployIdLength} characters`,
+  `a string of 1 to 300 characters`,
   isDeployId,
-  { type: "string", minLength: 1, maxLength: maxDeployIdLength },
+  { type: "string", minLength: 1, maxLength: 300 },
 );
 export const isIdempotencyKey = (value: unknown): value is string =>
   typeof value === "string" && /^[ -~]{1,255}$/.test(value);

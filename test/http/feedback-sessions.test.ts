@@ -74,6 +74,14 @@ test("the newest record of a session is found however many requests came after i
   assert.equal(await statusesOf(world, [piece(world, "older")]), [404]);
 });
 
+test("the id of a session may have 512 characters of any kind", async () => {
+  const world = await createWorld({ maxBodyBytes: 10_000 });
+  const long = "\u{1f600}".repeat(512);
+  const id = await record(world, long);
+  const results = await resultsOf(world, [piece(world, long), piece(world, `${long}x`)]);
+  assert.equal(results.map(({ status, recordId }) => recordId ?? status), [id, 400]);
+});
+
 test("pieces on as many sessions as a request may name are given, wherever they stand, and those on others are refused", async () => {
   const world = await createWorld({ maxBodyBytes: 100_000 });
   const names = sessions(maxSessions + 2);

@@ -16,6 +16,7 @@ const fields: [field: string, wanted: string, wrong: [name: string, value: unkno
   ["sessionId", text, [
     ["a number", 1],
     ["513 characters long", "x".repeat(513)],
+    ["513 characters long, of two units each", "\u{1f600}".repeat(513)],
     ["an object that cannot be printed", { toString: 1 }],
   ]],
   ["status", safe, [["a string", "1"], ["a fraction", 1.5], ["null", null]]],
