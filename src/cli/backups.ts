@@ -2,15 +2,17 @@
 import { readPlace } from "../common/backup-settings.ts";
 import type { PlaceSettings } from "../common/backup-settings.ts";
 import { readConfig } from "../common/config.ts";
+import { ageText } from "../common/duration.ts";
 import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
 import { findBackupKey } from "../runtime/backup-encryption.ts";
 import { findBackup } from "../runtime/backup-place.ts";
-import { timeOf } from "../runtime/backup-names.ts";
+import { isEncryptedName, timeOf } from "../runtime/backup-names.ts";
 import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups.ts";
 import { openPlace } from "../runtime/open-place.ts";
 import type { BackupSource } from "../runtime/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
+import type { Arguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { counted, format, formatElapsed, formatTime } from "./format.ts";
 import { readUsage } from "./parameters.ts";
@@ -18,6 +20,13 @@ import { convert } from "./placeholders.ts";
 
 /** The newest backup, whatever the clock of this machine says. */
 const latest = "latest";
+
+const allowing = "allow-unauthenticated";
+
+/** What help says of the option for backups that the key does not authenticate. */
+export const allowance = {
+  [allowing]: "Take the named file although BACKUP_KEY_FILE does not prove its origin, name and database",
+};
 
 export const backupCommands: Command[] = [
   {
@@ -48,23 +57,26 @@ export const backupCommands: Command[] = [
     summary: "List the backups in BACKUP_TO, the newest first, with the rules of BACKUP_KEEP that keep them",
     needs: "database",
     async runLocally({ terminal }) {
-      const backups = await listKept(requireBackups(readConfig(terminal.env)));
+      const config = readConfig(terminal.env), backups = await listKept(config);
       const rows = backups.map(({ name, createdAt, bytes, ageMs, keptBy }) => ({
-        ...{ name, createdAt, size: formatBytes(bytes), age: describeAge(ageMs) },
+        ...{ name, createdAt, size: formatBytes(bytes), age: ageText(ageMs) },
         keptBy: keptBy.length === 0 ? "until the next" : keptBy.join(", "),
       }));
-      return { data: backups, rows };
+      const plain = backups.filter(({ name }) => config.backupKeyFile !== undefined && !isEncryptedName(name)).length;
+      return { data: backups, rows, note: plain === 0 ? undefined : describePlain(plain) };
     },
   },
   {
-    ...readUsage("backup check [BACKUP]", {}, {
+    ...readUsage("backup check [BACKUP] [--allow-unauthenticated]", {}, {
+      ...allowance,
       BACKUP: `The name of a backup in BACKUP_TO, or the time by which it was made. Default: ${latest}`,
     }),
     summary: "Fetch a backup from BACKUP_TO and check it as restore does, without restoring it",
     needs: "database",
     async runLocally({ args, terminal }) {
-      const wanted = readWanted(args.findText("BACKUP") ?? latest);
-      const checked = await checkBackup(readConfig(terminal.env), wanted, terminal);
+      const wanted = readWanted(args.findText("BACKUP") ?? latest), isAllowed = args.has(allowing);
+      if (isAllowed && typeof wanted !== "string") throw notNamed();
+      const checked = await checkBackup(readConfig(terminal.env), wanted, isAllowed, terminal);
       const { name, createdAt, ledgers } = checked;
       return {
         data: checked,
@@ -80,20 +92,29 @@ export const backupCommands: Command[] = [
 const readWanted = (text: string): string | number =>
   text === latest ? Infinity : timeOf(text) !== undefined ? text : convert("BACKUP", "TIME", text);
 
+const notNamed = () =>
+  invalid(`--${allowing} needs the name of a file: anyone who may write to a place decides what is newest`);
+
+const describePlain = (count: number): string =>
+  `${counted(count, "backup")} ${count === 1 ? "is" : "are"} not encrypted. With BACKUP_KEY_FILE, restore refuses such`;
+
 /** What to restore: an existing file, `latest`, or `PLACE@TIME`. */
 export async function findSource(
-  text: string,
+  args: Arguments,
   { env, exists }: Pick<Terminal, "env" | "exists">,
 ): Promise<BackupSource> {
   const { backups, backupKeyFile } = readConfig(env);
-  const key = await findBackupKey(backupKeyFile);
-  if (await exists(text)) return { from: text, key };
+  const text = args.text("BACKUP"), isAllowed = args.has(allowing);
+  const trust = { key: await findBackupKey(backupKeyFile), isAllowed };
+  if (await exists(text)) return { from: text, ...trust };
   const [, to, wanted] = text === latest
     ? [text, undefined, latest]
     : /^(.+)@([^@/\\]+)$/s.exec(text) ?? /^(s3:\/\/.+)\/([^/]+)$/s.exec(text) ?? [];
-  if (wanted === undefined) return { from: text, key };
+  if (wanted === undefined) return { from: text, ...trust };
   const place = await openPlace(to === undefined ? requireBackups({ backups }).to : placeAt(to, env));
-  return { from: { place, name: (await findBackup(place, readWanted(wanted))).name }, key };
+  const name = readWanted(wanted);
+  if (isAllowed && typeof name !== "string") throw notNamed();
+  return { from: { place, name: (await findBackup(place, name)).name }, ...trust };
 }
 
 /** The settings of a place in an argument. */
@@ -102,12 +123,4 @@ function placeAt(to: string, env: Terminal["env"]): PlaceSettings {
   const place = readPlace("BACKUP", to, (name) => env[name] || undefined, faults);
   if (faults.length > 0) throw invalid(faults.join(". "));
   return place;
-}
-
-const units: [name: string, ms: number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000]];
-
-/** `3d`, `2h`, `10m` */
-function describeAge(ms: number): string {
-  const [name, unit] = units.find(([, unit]) => ms >= unit) ?? units.at(-1)!;
-  return `${Math.floor(ms / unit)}${name}`;
 }

@@ -16,7 +16,7 @@ import { fileOf } from "../database/source.ts";
 import { operations } from "../management/index.ts";
 import { accessPresentations, auditPresentations } from "./access.ts";
 import { alertPresentations } from "./alerts.ts";
-import { backupCommands, findSource } from "./backups.ts";
+import { allowance, backupCommands, findSource } from "./backups.ts";
 import { budgetPresentations } from "./budgets.ts";
 import type { Command, Outcome } from "./command.ts";
 import { changePresentations } from "./changes.ts";
@@ -99,13 +99,14 @@ const serviceCommands: Command[] = [
     },
   },
   {
-    ...readUsage("restore BACKUP", {}, {
+    ...readUsage("restore BACKUP [--allow-unauthenticated]", {}, {
+      ...allowance,
       BACKUP: "A file; PLACE@TIME, the newest in a folder or bucket from that time or before; or latest, of BACKUP_TO",
     }),
     summary: "Replace the database with a backup, after checking its pages and its ledger; the old database is kept",
     needs: "database",
     async runLocally({ args, terminal }) {
-      const source = await findSource(args.text("BACKUP"), terminal);
+      const source = await findSource(args, terminal);
       const restored = await restore(readConfig(terminal.env).database, source, terminal);
       const { applied: _, ...shown } = restored;
       const notes = restored.replaced === null ? [describeCreated(terminal.env)] : [];

@@ -1,5 +1,4 @@
-// Names of backups: `promptledger-20261123T100000Z.db.gz`, with the time of the state that it has, in UTC, and `.enc` if it is
-// encrypted.
+// Names of backups: `promptledger-20261123T100000Z.db.gz`, with the time of the state in UTC, and `.enc` if it is encrypted.
 
 const pattern = /^promptledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db\.gz(\.enc)?$/;
 
@@ -17,3 +16,13 @@ export function timeOf(name: string): number | undefined {
 }
 
 export const isEncryptedName = (name: string): boolean => name.endsWith(".enc");
+
+/** The name of the database in a backup, `promptledger-20261123T100000Z.db`. The content of the backup has it too. */
+export const innerName = (name: string): string => name.replace(/\.gz(\.enc)?$/, "");
+
+/**
+ * Returns which backups of a place count as backups of this database. With a key only encrypted ones do, since anyone who may write
+ * to the place can add others.
+ */
+export const countedWith = (hasKey: boolean) => ({ name }: { name: string }): boolean =>
+  !hasKey || isEncryptedName(name);

@@ -30,6 +30,8 @@ export type Notice = (cause: string | undefined) => Promise<void>;
 
 type Parts = {
   place: Place;
+  /** Which backups in the place count. */
+  counts: (backup: Backup) => boolean;
   settings: Pick<BackupSettings, "every" | "keep">;
   clock: Clock;
   log: Log;
@@ -48,7 +50,8 @@ export const dueAt = (createdAt: number, every: number, took: number): number =>
 
 /** Starts the schedule. `stop` ends a backup that is being made. */
 export function startBackups(
-  { place, settings: { every, keep }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }: Parts,
+  { place, counts, settings: { every, keep }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }:
+    Parts,
 ): { stop(): void; state(): BackupState } {
   const ending = new AbortController(), ended = ending.signal;
   const state: BackupState = { place: place.name, every, newest: undefined, failure: undefined };
@@ -88,7 +91,7 @@ export function startBackups(
   async function runOnce(): Promise<void> {
     let next = delays.retry;
     try {
-      state.newest = (await place.list()).find(({ createdAt }) => createdAt <= clock() + clockSkew);
+      state.newest = (await place.list()).filter(counts).find(({ createdAt }) => createdAt <= clock() + clockSkew);
       hasLooked = true;
       if (ended.aborted) return;
       const { unremoved, durationMs } = await doWhatIsDue();
@@ -108,7 +111,7 @@ export function startBackups(
   /** Makes a backup, or removes those that could not be removed before. */
   async function doWhatIsDue(): Promise<Thinned & { durationMs: number }> {
     if (dueIn() <= 0) return await makeOne();
-    const thinned = isThinned ? { removed: [] } : await thin(place, keep, state.newest!.createdAt);
+    const thinned = isThinned ? { removed: [] } : await thin(place, keep, state.newest!.createdAt, counts);
     return { ...thinned, durationMs: 0 };
   }
 

@@ -1,6 +1,7 @@
 // Removes the backups that no rule keeps.
 import { findKept } from "../common/backup-keep.ts";
-import type { KeepRule } from "../common/backup-keep.ts";
+import type { KeepRule, KeptBy } from "../common/backup-keep.ts";
+import type { Backup } from "../common/backup-settings.ts";
 import { Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Place } from "./backup-place.ts";
@@ -8,14 +9,34 @@ import type { Place } from "./backup-place.ts";
 /** The names of the backups that were removed, the oldest first, and why the others could not be. */
 export type Thinned = { removed: string[]; unremoved?: string };
 
-/** Removes the backups that no rule keeps, of those up to the time of the newest one. It never rejects. */
-export async function thin(place: Place, keep: readonly KeepRule[], newest: number): Promise<Thinned> {
+/** Which rules keep each backup, by its name. One that does not count never takes the place of one that does. */
+export function keptBackups(
+  backups: readonly Backup[],
+  rules: readonly KeepRule[],
+  now: number,
+  counts: (backup: Backup) => boolean,
+): Map<string, KeptBy[]> {
+  const keptAmong = (some: readonly Backup[]) => findKept(some.map(({ createdAt }) => createdAt), rules, now);
+  const counted = keptAmong(backups.filter(counts)), all = keptAmong(backups);
+  return new Map(backups.map((backup) => [backup.name, (counts(backup) ? counted : all).get(backup.createdAt)!]));
+}
+
+/**
+ * Removes the backups that no rule keeps, of those up to the time of the newest one. It never rejects. `counts` tells which
+ * backups are those of this database.
+ */
+export async function thin(
+  place: Place,
+  keep: readonly KeepRule[],
+  newest: number,
+  counts: (backup: Backup) => boolean,
+): Promise<Thinned> {
   const removed: string[] = [];
   try {
     const backups = await place.list();
-    const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, newest);
-    for (const { name, createdAt } of backups.reverse()) {
-      if (kept.get(createdAt)!.length > 0) continue;
+    const kept = keptBackups(backups, keep, newest, counts);
+    for (const { name } of backups.reverse()) {
+      if (kept.get(name)!.length > 0) continue;
       await place.remove(name);
       removed.push(name);
     }

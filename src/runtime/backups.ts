@@ -1,7 +1,6 @@
 // Backups of BACKUP_TO: makes one, lists and checks them, and removes those that no rule keeps.
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { findKept } from "../common/backup-keep.ts";
 import type { KeptBy } from "../common/backup-keep.ts";
 import type { Backup, BackupSettings } from "../common/backup-settings.ts";
 import { describeDatabase } from "../common/config.ts";
@@ -19,10 +18,12 @@ import { createDatabasePart, exists, formatBytes, removeDatabasePart } from "./a
 import { pack, unpack } from "./backup-content.ts";
 import { findBackupKey } from "./backup-encryption.ts";
 import { databaseFileOf } from "./backup.ts";
-import { nameOf, timeOf } from "./backup-names.ts";
+import { identify, requireEncryption } from "./backup-identity.ts";
+import type { BackupState } from "./backup-identity.ts";
+import { countedWith, nameOf, timeOf } from "./backup-names.ts";
 import { ownedPlace, ownerOf } from "./backup-owner.ts";
 import { findBackup, packedIn } from "./backup-place.ts";
-import { thin } from "./backup-thinning.ts";
+import { keptBackups, thin } from "./backup-thinning.ts";
 import type { Thinned } from "./backup-thinning.ts";
 import { checkCopy } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
@@ -59,12 +60,12 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
     // Two backups of the same second would have the same name.
     while (taken.includes(timeOf(nameOf(Date.now(), false))!)) await new Promise((resolve) => setTimeout(resolve, 100));
     const createdAt = await copyChecked(database, part, terminal);
-    const name = nameOf(createdAt, key !== undefined);
+    const name = nameOf(createdAt, key !== undefined), counts = countedWith(key !== undefined);
     terminal.report("Storing the backup");
     let bytes = 0;
-    await pack(part, key, async (content) => void (bytes = await place.put(name, content)));
+    await pack(part, name, key, async (content) => void (bytes = await place.put(name, content)));
     const made = { name, createdAt: timeOf(name)!, bytes };
-    return { ...made, place: place.name, ...await thin(place, keep, made.createdAt) };
+    return { ...made, place: place.name, ...await thin(place, keep, made.createdAt, counts) };
   });
 }
 
@@ -119,13 +120,14 @@ async function copyChecked(location: DatabaseLocation, part: string, terminal: T
 /** A backup with its age in ms, and the rules that keep it. None do if the next backup removes it. */
 export type ListedBackup = Backup & { ageMs: number; keptBy: KeptBy[] };
 
-export async function listKept({ to, keep }: BackupSettings): Promise<ListedBackup[]> {
-  const backups = await (await openPlace(to)).list(), now = Date.now();
-  const kept = findKept(backups.map(({ createdAt }) => createdAt), keep, now);
-  return backups.map((backup) => ({
+export async function listKept({ backups, backupKeyFile }: Omit<Settings, "database">): Promise<ListedBackup[]> {
+  const { to, keep } = requireBackups({ backups }), now = Date.now();
+  const listed = await (await openPlace(to)).list();
+  const kept = keptBackups(listed, keep, now, countedWith(backupKeyFile !== undefined));
+  return listed.map((backup) => ({
     ...backup,
     ageMs: Math.max(0, now - backup.createdAt),
-    keptBy: kept.get(backup.createdAt)!,
+    keptBy: kept.get(backup.name)!,
   }));
 }
 
@@ -133,14 +135,21 @@ export async function listKept({ to, keep }: BackupSettings): Promise<ListedBack
 export async function checkBackup(
   { database, backups, backupKeyFile }: Settings,
   wanted: string | number,
+  isAllowed: boolean,
   terminal: Terminal,
-): Promise<Backup & Checked> {
+): Promise<Backup & Checked & Omit<BackupState, "createdAt">> {
   const place = await openPlace(requireBackups({ backups }).to), key = await findBackupKey(backupKeyFile);
   const backup = await findBackup(place, wanted);
   const refuse = (cause: string) => unusable(`${backup.name} in ${place.name} cannot be restored: ${cause}`);
+  const trust = { key, isAllowed }, packed = packedIn(place, backup.name, key), { isEncrypted } = packed;
+  requireEncryption(isEncrypted, trust, refuse);
   return await withPart(database, terminal, async (part) => {
-    await unpack(packedIn(place, backup.name, key), part, terminal, refuse);
-    return { ...backup, ...await checkCopy(part, terminal, refuse) };
+    const inner = await unpack(packed, part, terminal, refuse);
+    const { checked, origin } = await checkCopy(part, terminal, refuse);
+    const unpacked = { backup: { place, name: backup.name }, isEncrypted, inner, origin };
+    const existing = await exists(databaseFileOf(database)) ? openFile(database.url, "manage") : undefined;
+    const state = await identify(unpacked, existing, trust, terminal, refuse).finally(() => existing?.close());
+    return { ...backup, ...checked, ...state, createdAt: state.createdAt ?? backup.createdAt };
   });
 }
 

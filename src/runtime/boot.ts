@@ -18,6 +18,7 @@ import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
 import { findBackupKey } from "./backup-encryption.ts";
 import { ownedPlace, ownerOf } from "./backup-owner.ts";
+import { countedWith } from "./backup-names.ts";
 import { startBackups } from "./backup-schedule.ts";
 import { loadCommit } from "./commit.ts";
 import { measureDatabase } from "./database-metrics.ts";
@@ -58,7 +59,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
 
   await loadCommit();
   // Backups that nobody could open would be found out too late.
-  await findBackupKey(config.backupKeyFile);
+  const backupKey = await findBackupKey(config.backupKeyFile);
   await claimDatabase(config, log);
   const schema = config.migrates ? "migrate" : "check";
   const { database } = await openConfigured(config.database, "serve", { schema, notify: log.info });
@@ -98,6 +99,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
     ownedPlace(await openPlace(config.backups.to), () => ownerOf(yielding(database)));
   const backups = config.backups && place && startBackups({
     ...{ clock, log, metrics: service.metrics, place, settings: config.backups },
+    counts: countedWith(backupKey !== undefined),
     notice: (cause) => noticeBackup({ database: yielding(database), clock }, place.name, cause),
   });
   stopOnSignal({ servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout });

@@ -12,6 +12,8 @@ import { isMigrated, listMissing, migrate } from "../database/migrate.ts";
 import { fileUrlOf, openFile } from "../database/file.ts";
 import { copyTo, findDamage, rebuildIndexes, removeLog } from "../database/maintenance.ts";
 import { migrations } from "../database/migrations.ts";
+import { readOrigin } from "./backup-identity.ts";
+import type { Origin } from "./backup-identity.ts";
 import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -61,7 +63,7 @@ export async function checkCopy(
   part: string,
   terminal: Terminal,
   refuse: (cause: string) => Refusal,
-): Promise<Checked> {
+): Promise<{ checked: Checked; origin: Origin }> {
   const database = openFile(fileUrlOf(part), "manage");
   try {
     if (!await isMigrated(database)) throw conflict("it is not a promptledger database");
@@ -77,8 +79,9 @@ export async function checkCopy(
     const verified = missing.length === 0
       ? await verify(database, terminal)
       : await verifyCopy(database, part, terminal);
+    const origin = await readOrigin(database);
     await removeLog(database);
-    return { missing, ...verified };
+    return { checked: { missing, ...verified }, origin };
   } catch (error) {
     throw refuse(error instanceof Refusal ? error.message : describeError(error));
   } finally {

@@ -7,51 +7,63 @@ import type { DatabaseLocation } from "../common/config.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { isBusy, isServed } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { openFile } from "../database/file.ts";
 import { lockExclusively } from "../database/maintenance.ts";
 import { databaseFileOf } from "./backup.ts";
 import { claimFile } from "../database/file-claim.ts";
 import { createDatabasePart, exists, onFile, removeDatabasePart, syncFile, syncFolderOf } from "./atomic-file.ts";
 import { isPacked, unpack } from "./backup-content.ts";
+import type { Packed } from "./backup-content.ts";
 import { isEncrypted } from "./backup-encryption.ts";
 import type { BackupKey } from "./backup-encryption.ts";
+import { identify, requireEncryption } from "./backup-identity.ts";
+import type { BackupName, BackupState, Trust } from "./backup-identity.ts";
 import { packedIn } from "./backup-place.ts";
-import type { Place } from "./backup-place.ts";
 import { checkCopy, copyDatabase, databaseMagic } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `replaced` is the new name of the old database. `applied` is from a time when restoring migrated. */
-type Restored = Checked & { applied: []; file: string; restored: string; replaced: string | null };
+type Restored = Checked & BackupState & { applied: []; file: string; restored: string; replaced: string | null };
 
-/** What is restored: a file, or a backup of a place, and the key if that is encrypted. */
-export type BackupSource = { from: string | { place: Place; name: string }; key: BackupKey | undefined };
+/** What is restored, and what proves that it may be. */
+export type BackupSource = { from: BackupName } & Trust;
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */
 export async function restore(
   location: DatabaseLocation,
-  { from, key }: BackupSource,
+  { from, ...trust }: BackupSource,
   terminal: Terminal,
 ): Promise<Restored> {
   const path = resolve(databaseFileOf(location));
   const file = await realpath(path).catch(() => path);
   const backup = typeof from === "string" ? from : `${from.name} in ${from.place.name}`;
   const refuse = (cause: string) => unusable(`${backup} cannot be restored: ${cause}`);
-  const copyTo = typeof from === "string"
-    ? await copierOf(from, file, key, terminal, refuse)
-    : (part: string) => unpack(packedIn(from.place, from.name, key), part, terminal, refuse);
+  const { isEncrypted, copyTo } = typeof from === "string"
+    ? await openFileBackup(from, file, trust.key, terminal, refuse)
+    : unpacking(packedIn(from.place, from.name, trust.key), terminal, refuse);
+  requireEncryption(isEncrypted, trust, refuse);
   // No service starts on the database from here on.
   const claim = await exists(file) ? await orIrreplaceable(location, () => claimFile(file)) : undefined;
   try {
     const { part, handle } = await createDatabasePart(file);
     try {
       await handle.close();
-      await copyTo(part);
-      const checked = await checkCopy(part, terminal, refuse);
-      await syncFile(part);
-      const replaced = claim === undefined ? await place(file, part) : await replace(file, part, location);
-      await syncFolderOf(file);
-      return { file, restored: backup, replaced, applied: [], ...checked };
+      const inner = await copyTo(part);
+      const { checked, origin } = await checkCopy(part, terminal, refuse);
+      const existing = claim && openFile(location.url, "manage");
+      try {
+        const state = await identify({ backup: from, isEncrypted, inner, origin }, existing, trust, terminal, refuse);
+        await syncFile(part);
+        const replaced = existing === undefined
+          ? await place(file, part)
+          : await replace(file, part, location, existing);
+        await syncFolderOf(file);
+        return { file, restored: backup, replaced, applied: [], ...checked, ...state };
+      } finally {
+        existing?.close();
+      }
     } finally {
       await removeDatabasePart(part);
     }
@@ -60,24 +72,31 @@ export async function restore(
   }
 }
 
-/** What copies the database in a file to a part of the database. Throws if the file cannot be one. */
-async function copierOf(
+/** A backup that can be copied to an empty file, which returns the name that its content has. */
+type Opened = { isEncrypted: boolean; copyTo(part: string): Promise<string | undefined> };
+
+const unpacking = (packed: Packed, terminal: Terminal, refuse: (cause: string) => Refusal): Opened => ({
+  isEncrypted: packed.isEncrypted,
+  copyTo: (part) => unpack(packed, part, terminal, refuse),
+});
+
+/** Opens a backup in a file. Throws if the file cannot be one. */
+async function openFileBackup(
   backup: string,
   file: string,
   key: BackupKey | undefined,
   terminal: Terminal,
   refuse: (cause: string) => Refusal,
-) {
+): Promise<Opened> {
   const from = await onFile(backup, "read", () => realpath(backup));
   if (from === file) throw invalid(`${backup} is the database itself`);
   if (!(await stat(from)).isFile()) throw invalid(`${backup} is not a regular file`);
   const head = await readHead(from);
   if (isPacked(head)) {
-    return (part: string) =>
-      unpack({ content: createReadStream(from), isEncrypted: isEncrypted(head), key }, part, terminal, refuse);
+    return unpacking({ content: createReadStream(from), isEncrypted: isEncrypted(head), key }, terminal, refuse);
   }
   if (new TextDecoder().decode(head) !== databaseMagic) throw refuse("it is not a promptledger database");
-  return (part: string) => copyDatabase(from, part, terminal);
+  return { isEncrypted: false, copyTo: (part) => copyDatabase(from, part, terminal).then(() => undefined) };
 }
 
 /** The first bytes of a file. */
@@ -96,24 +115,19 @@ async function readHead(path: string): Promise<Uint8Array> {
  * Replaces the database with the part, and returns the new name of the old database. No other process may have it open. It
  * has two names for a moment, so that a database exists at every moment.
  */
-async function replace(file: string, part: string, location: DatabaseLocation): Promise<string> {
-  const database = openFile(location.url, "manage");
+async function replace(file: string, part: string, location: DatabaseLocation, existing: Database): Promise<string> {
+  await orIrreplaceable(location, () => lockExclusively(existing));
+  const { mode, uid, gid } = await stat(file);
+  const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
+  await onFile(part, "written", () => takeOver(part, { mode, uid, gid }));
+  await onFile(replaced, "written", () => link(file, replaced));
   try {
-    await orIrreplaceable(location, () => lockExclusively(database));
-    const { mode, uid, gid } = await stat(file);
-    const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`;
-    await onFile(part, "written", () => takeOver(part, { mode, uid, gid }));
-    await onFile(replaced, "written", () => link(file, replaced));
-    try {
-      await onFile(file, "written", () => rename(part, file));
-    } catch (error) {
-      await rm(replaced);
-      throw error;
-    }
-    return replaced;
-  } finally {
-    database.close();
+    await onFile(file, "written", () => rename(part, file));
+  } catch (error) {
+    await rm(replaced);
+    throw error;
   }
+  return replaced;
 }
 
 /** Runs work that needs the database for itself. An error says why it cannot be replaced. */

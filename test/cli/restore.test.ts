@@ -73,9 +73,13 @@ test("a backup replaces a database with a log, which is kept completely", async 
   assert.is(code, 0);
   // Progress follows after 10 s.
   assert.match(said, /^Copying [\d.]+ [kM]B …\n([A-Z].*\n)*$/);
-  const { replaced, ...done } = JSON.parse(out);
+  const { replaced, lastUsedAt, lastUsedAtIso, ...done } = JSON.parse(out);
   assert.match(replaced, /\/ledger\.db\.replaced-\d{8}T\d{6}Z$/);
-  assert.equal(done, { file: `${place}/ledger.db`, restored: good, applied: [], missing: [], ledgers: 1, damaged: [] });
+  assert.ok(Date.now() - lastUsedAt < 600_000 && said.includes(`The database was last used at ${lastUsedAtIso}\n`));
+  assert.equal(done, {
+    ...{ file: `${place}/ledger.db`, restored: good, applied: [], missing: [], ledgers: 1, damaged: [] },
+    ...{ createdAt: null, createdAtIso: null, isAuthenticated: false },
+  });
   assert.equal(
     await readdir(place).then((names) => names.sort()),
     ["ledger.db", "ledger.db-lock", replaced.slice(place.length + 1)],

@@ -5,7 +5,7 @@ import type { Backup } from "../../src/common/backup-settings.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";
-import { nameOf } from "../../src/runtime/backup-names.ts";
+import { countedWith, nameOf } from "../../src/runtime/backup-names.ts";
 import type { Place } from "../../src/runtime/backup-place.ts";
 import { thin } from "../../src/runtime/backup-thinning.ts";
 import { dueAt, startBackups } from "../../src/runtime/backup-schedule.ts";
@@ -16,7 +16,7 @@ const test = suite("scheduled backups");
 const hour = 3_600_000, start = Date.parse("2026-11-23T10:00:00Z");
 
 /** A schedule on a place in memory. Backups appear in it with the time of the clock. */
-function stage(ages: number[], fault?: () => Error | undefined, removal?: () => Error | undefined) {
+function stage(ages: number[], fault?: () => Error | undefined, removal?: () => Error | undefined, hasKey = false) {
   const backupOf = (createdAt: number): Backup => ({ name: nameOf(createdAt, false), createdAt, bytes: 7 });
   const backups = ages.map((age) => backupOf(start - age));
   const lines: string[] = [];
@@ -36,11 +36,19 @@ function stage(ages: number[], fault?: () => Error | undefined, removal?: () => 
       await Promise.resolve();
     },
   };
-  const keep = [{ count: 1, period: "latest" }] as const;
+  const keep = [{ count: 1, period: "latest" }] as const, counts = countedWith(hasKey);
   const metrics = createMetrics(), notices: (string | undefined)[] = [];
   let isMaking: AbortSignal | undefined;
   const schedule = startBackups({
-    ...{ place, log, metrics, settings: { every: hour, keep }, clock: () => start, delays: { first: 0, retry: 0 } },
+    ...{
+      place,
+      counts,
+      log,
+      metrics,
+      settings: { every: hour, keep },
+      clock: () => start,
+      delays: { first: 0, retry: 0 },
+    },
     notice: (cause) => Promise.resolve(void notices.push(cause)),
     async make(ended) {
       isMaking = ended;
@@ -48,7 +56,11 @@ function stage(ages: number[], fault?: () => Error | undefined, removal?: () => 
       if (found !== undefined) throw found;
       const made = backupOf(start);
       backups.push(made);
-      return { ...made, ...removal === undefined ? { removed: [] } : await thin(place, keep, start), durationMs: 5 };
+      return {
+        ...made,
+        ...removal === undefined ? { removed: [] } : await thin(place, keep, start, counts),
+        durationMs: 5,
+      };
     },
   });
   return { schedule, backups, lines, metrics, notices, isMaking: () => isMaking };
@@ -72,6 +84,14 @@ test("none is made while the newest is younger, so that restarts make no more", 
   assert.is(backups.length, 2);
   assert.match(metrics.text(), `promptledger_backup_last_success_timestamp_seconds ${(start - hour + 1) / 1000}`);
   assert.match(metrics.text(), "promptledger_backup_last_bytes 7");
+});
+
+test("with a key, a plain backup that someone has put into the place keeps none from being made", async () => {
+  const { schedule, backups, lines } = stage([0], undefined, undefined, true);
+  await until(() => lines.length > 0);
+  schedule.stop();
+  assert.is(backups.length, 2);
+  assert.match(lines[0]!, /^Made a backup /);
 });
 
 test("a backup begins as long before it is due as the last one took, but not without a pause", () => {

@@ -1,0 +1,127 @@
+// Which state a backup has, and whether that is proven: by its encryption, the name inside, and the database that it is of.
+import { basename, dirname } from "node:path";
+import type { Backup } from "../common/backup-settings.ts";
+import { ageText } from "../common/duration.ts";
+import type { Refusal } from "../common/errors.ts";
+import type { Database } from "../database/database.ts";
+import { integerOrNull, text } from "../database/row.ts";
+import { hasWorkspaces } from "../management/workspaces.ts";
+import type { BackupKey } from "./backup-encryption.ts";
+import { openFolderPlace } from "./backup-folder.ts";
+import { countedWith, innerName, timeOf } from "./backup-names.ts";
+import { ownerOf } from "./backup-owner.ts";
+import type { Place } from "./backup-place.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A backup: a file, or one of a place. */
+export type BackupName = string | { place: Place; name: string };
+
+/** With a key, a backup that the key does not authenticate is refused, unless `isAllowed`. */
+export type Trust = { key: BackupKey | undefined; isAllowed: boolean };
+
+/** Whose database is in a backup, and when it was last used, in Unix ms; undefined if it does not say so. */
+export type Origin = { owner: string | undefined; lastUsedAt: number | undefined };
+
+/** The state in a backup: its time and when its database was last used, in Unix ms, as far as known. */
+export type BackupState = { createdAt: number | null; lastUsedAt: number | null; isAuthenticated: boolean };
+
+const upkeepInterval = 3_600_000; // ms that the lease of a service ends after its upkeep
+const maxIdle = 86_400_000; // ms that a database may be unused before a backup whose name nothing proves
+const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
+
+const advice = "To take it anyway, name the file and add --allow-unauthenticated";
+
+/** Refuses a plain backup where there is a key. Anyone who may write to a place can make one, with any token in it. */
+export function requireEncryption(isEncrypted: boolean, { key, isAllowed }: Trust, refuse: (cause: string) => Refusal) {
+  if (isEncrypted || key === undefined || isAllowed) return;
+  throw refuse(`it is not encrypted although BACKUP_KEY_FILE is set, so it may come from anyone. ${advice}`);
+}
+
+/** Reads the origin of a database of any schema. */
+export async function readOrigin(database: Database): Promise<Origin> {
+  const tables = await database.read({ sql: "select name from sqlite_schema where type = 'table'" });
+  const names = new Set(tables.map((row) => text(row, "name")));
+  const latest = async (table: string, time: string, order: string): Promise<number> => {
+    if (!names.has(table)) return 0;
+    const [row] = await database.read({ sql: `select ${time} as at from ${table} order by ${order} desc limit 1` });
+    return row === undefined ? 0 : integerOrNull(row, "at") ?? 0;
+  };
+  const lastUsedAt = Math.max(
+    await latest("commits", "created_at", "position"),
+    await latest("audit_log", "created_at", "position"),
+    await latest("upkeep", `expires_at - ${upkeepInterval}`, "id"),
+  );
+  return { owner: await ownerOf(database), lastUsedAt: lastUsedAt > 0 ? lastUsedAt : undefined };
+}
+
+/** The owner of the database that a backup is to replace, or else of the place. */
+async function expectedOwner(existing: Database | undefined, backup: BackupName): Promise<string | undefined> {
+  // A database that cannot be read, or that nobody has used, may be replaced by any.
+  const own = existing && await readOwner(existing).catch(() => undefined);
+  return own ?? (typeof backup === "string" ? undefined : await backup.place.readMark());
+}
+
+const readOwner = async (database: Database): Promise<string | undefined> =>
+  await hasWorkspaces(database) ? await ownerOf(database) : undefined;
+
+/** The facts about a backup that was unpacked. `inner` is the name that its content has. */
+type Unpacked = { backup: BackupName; isEncrypted: boolean; inner: string | undefined; origin: Origin };
+
+/**
+ * Determines the state of a backup, and tells the user what is odd about it. Throws what `refuse` makes of a cause if there is a
+ * key, and the backup is not what its name says, or not of the `existing` database.
+ */
+export async function identify(
+  { backup, isEncrypted, inner, origin }: Unpacked,
+  existing: Database | undefined,
+  { key, isAllowed }: Trust,
+  { say }: Pick<Terminal, "say">,
+  refuse: (cause: string) => Refusal,
+): Promise<BackupState> {
+  const file = typeof backup === "string" ? basename(backup) : backup.name, { lastUsedAt } = origin;
+  const named = timeOf(file) === undefined ? undefined : innerName(file);
+  const byContent = timeOf(`${inner}.gz`), byName = timeOf(file);
+  const createdAt = isEncrypted ? byContent ?? byName : byName ?? byContent;
+  const isRenamed = inner !== undefined && named !== undefined && inner !== named;
+  const isAuthenticated = key !== undefined && isEncrypted && inner !== undefined && !isRenamed;
+  if (key !== undefined && isEncrypted && !isAllowed) {
+    if (isRenamed) throw refuse(`it is ${inner} under another name. ${advice}`);
+    if (inner === undefined && createdAt !== undefined && createdAt - (lastUsedAt ?? 0) > maxIdle) {
+      throw refuse(
+        `nothing proves its name, and its database was last used ${
+          lastUsedAt === undefined ? "never" : `at ${isoOf(lastUsedAt)}`
+        }, long before the time in it. ${advice}`,
+      );
+    }
+    const owner = await expectedOwner(existing, backup);
+    if (owner !== undefined && origin.owner !== undefined && origin.owner !== owner) {
+      throw refuse(`it is a backup of another database. ${advice}`);
+    }
+  }
+  const used = lastUsedAt === undefined ? "" : `The database was last used at ${isoOf(lastUsedAt)}`;
+  say(`${[createdAt === undefined ? "" : describeTime(createdAt), used].filter(Boolean).join(". ")}\n`);
+  if (isRenamed) say(`It is ${inner} under another name\n`);
+  if (key !== undefined && isEncrypted && inner === undefined) {
+    say("An older version encrypted it: nothing proves its name and its time\n");
+  }
+  const newest = createdAt === undefined ? undefined : await findNewest(backup, countedWith(key !== undefined));
+  if (newest !== undefined && newest.createdAt > createdAt!) {
+    say(`It is not the newest: ${newest.name} is from ${isoOf(newest.createdAt)}\n`);
+  }
+  return { createdAt: createdAt ?? null, lastUsedAt: lastUsedAt ?? null, isAuthenticated };
+}
+
+const isoOf = (at: number) => new Date(at).toISOString();
+
+function describeTime(createdAt: number): string {
+  const age = Date.now() - createdAt, time = `The state is from ${isoOf(createdAt)}`;
+  return age < -clockSkew
+    ? `${time}, which has not come yet by the clock of this machine`
+    : `${time}, ${ageText(Math.max(0, age))} ago`;
+}
+
+/** The newest backup beside one. */
+async function findNewest(backup: BackupName, counts: (backup: Backup) => boolean): Promise<Backup | undefined> {
+  const place = typeof backup === "string" ? openFolderPlace(dirname(backup), "BACKUP") : backup.place;
+  return (await place.list()).find(counts);
+}
