@@ -1,11 +1,12 @@
 // Sends a request to an address that a user named, and reaches nothing inside: only https, no credentials, no redirects, and no
-// address of a private network. A name is resolved once, its addresses are checked, and the connection goes to one of those, so
+// address of a private network or of this machine. A name is resolved once, its addresses are checked, and the connection goes to one of those, so
 // that a name which changes in between leads nowhere else.
 import { Buffer } from "node:buffer";
 import { lookup, Resolver } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import { hostOf, isNamed, notPublic, urlFault } from "../common/outbound-url.ts";
 
 /** What is sent. `headers` has no Host and no Content-Length. */
@@ -23,6 +24,8 @@ export type OutboundOptions = {
   resolve?: (name: string) => Promise<string[]>;
   /** Certificates of authorities to trust besides those of the machine, in PEM. */
   ca?: string | undefined;
+  /** Replaces what lists the addresses of this machine. */
+  ownAddresses?: () => string[];
 };
 
 const maxAddresses = 4; // of a name, that are tried
@@ -30,59 +33,72 @@ const maxText = 1024; // characters of a response that are kept
 const maxInformation = 16; // responses such as 103, before the one that counts. Endless ones would keep the service busy
 
 /** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
-export function addressFault(text: string, allowed: readonly string[]): string | undefined {
+export function addressFault(text: string, allowed: readonly string[], own?: string[]): string | undefined {
   const fault = urlFault(text, allowed);
   if (fault !== undefined) return fault;
   const url = new URL(text), host = hostOf(url);
-  return isIP(host) > 0 && !isNamed(url, allowed) && isInside(host) ? notPublic(host) : undefined;
+  return isIP(host) > 0 && !isNamed(url, allowed) && isInside(host, own) ? notPublic(host) : undefined;
 }
 
-const inside = new BlockList();
+/** Makes a list of subnets. */
+function listOf(subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [address, bits] = subnet.split("/") as [string, string];
+    list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return list;
+}
+
+const familyOf = (address: string): "ipv4" | "ipv6" => address.includes(":") ? "ipv6" : "ipv4";
+
+/** The addresses of IPv6 that may be public: the global ones, and those that stand for one of IPv4, which is checked itself. */
+const outside = listOf(["2000::/3", "::ffff:0:0/96"]);
+
 // Special-purpose addresses: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
-// Addresses of IPv4 in those of IPv6 are checked as what they are.
-for (
-  const subnet of [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.31.196.0/24",
-    "192.52.193.0/24",
-    "192.88.99.0/24",
-    "192.168.0.0/16",
-    "192.175.48.0/24",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "::/96",
-    "64:ff9b::/96",
-    "64:ff9b:1::/48",
-    "100::/64",
-    "2001::/23",
-    "2001:db8::/32",
-    "2002::/16",
-    "3fff::/20",
-    "5f00::/16",
-    "fc00::/7",
-    "fe80::/10",
-    "fec0::/10",
-    "ff00::/8",
-  ]
-) {
-  const [address, bits] = subnet.split("/") as [string, string];
-  inside.addSubnet(address, Number(bits), address.includes(":") ? "ipv6" : "ipv4");
-}
+const special = listOf([
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "192.175.48.0/24",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "2620:4f:8000::/48",
+  "3fff::/20",
+]);
 
-/** Whether an address is private, or means something special. What is no address is taken for one that is. */
-export function isInside(address: string): boolean {
-  const family = isIP(address);
-  return family === 0 || address.includes("%") || inside.check(address, family === 4 ? "ipv4" : "ipv6");
+/** The addresses of this machine at this moment. */
+const ownAddressesNow = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((each) => each ?? []).map(({ address }) => address);
+
+/**
+ * Determines whether an address is private, special, or one of this machine, whose services may trust whoever connects from it.
+ * Anything that is not an address counts as one that is.
+ */
+export function isInside(address: string, ownAddresses = ownAddressesNow()): boolean {
+  if (isIP(address) === 0 || address.includes("%")) return true;
+  const family = familyOf(address);
+  if (family === "ipv6" && !outside.check(address, family) || special.check(address, family)) return true;
+  const own = new BlockList();
+  for (const each of ownAddresses.filter((own) => isIP(own) > 0 && !own.includes("%"))) {
+    own.addAddress(each, familyOf(each));
+  }
+  return own.check(address, family);
 }
 
 /** Resolves a name as the machine does, which may know it from a file. */
@@ -110,9 +126,9 @@ async function query(name: string): Promise<string[]> {
  */
 export async function send(
   { url: text, headers, body }: OutboundRequest,
-  { allowed, timeout, resolve, ca }: OutboundOptions,
+  { allowed, timeout, resolve, ca, ownAddresses = ownAddressesNow }: OutboundOptions,
 ): Promise<OutboundResponse> {
-  const fault = addressFault(text, allowed);
+  const own = ownAddresses(), fault = addressFault(text, allowed, own);
   if (fault !== undefined) throw new Error(`The URL ${fault}`);
   const url = new URL(text), host = hostOf(url), isAllowed = isNamed(url, allowed);
   const resolveAll = resolve ?? (isAllowed ? lookUp : query);
@@ -122,7 +138,7 @@ export async function send(
   try {
     const addresses = isIP(host) > 0 ? [host] : await Promise.race([resolveAll(host), aborted(signal)]);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
-    const hidden = isAllowed ? undefined : addresses.find(isInside);
+    const hidden = isAllowed ? undefined : addresses.find((address) => isInside(address, own));
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
     // A machine may have no way to some of them, most often to those of IPv6.
     const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);

@@ -6,6 +6,8 @@ import type { RequestListener, Server } from "node:http";
 import { createServer as createHttps } from "node:https";
 import { createServer as createTcp } from "node:net";
 import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { notPublic } from "../../src/common/outbound-url.ts";
@@ -195,6 +197,92 @@ test("sends nothing to a name that leads inside, be it by one of its addresses",
   assert.is(await to("::ffff:10.0.0.7"), `example.com ${notPublic("::ffff:10.0.0.7")}`);
   assert.is(await to("fe80::1%eth0"), `example.com ${notPublic("fe80::1%eth0")}`);
   assert.is(await to(), "example.com has no address");
+});
+
+/**
+ * Every block of IANA's registries of special-purpose addresses on 2026-11-27: iana-ipv4-special-registry and
+ * iana-ipv6-special-registry. With multicast, and what was unique to sites.
+ */
+const specialBlocks = [
+  ...["0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"],
+  ...["192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32"],
+  ...["192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32"],
+  ...["192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4"],
+  ...["240.0.0.0/4", "255.255.255.255/32"],
+  ...["::1/128", "::/128", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64"],
+  ...["200::/7", "2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:2::/48"],
+  ...["2001:3::/32", "2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28", "2001:db8::/32", "2002::/16"],
+  ...["2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"],
+];
+
+/** The number of an address, which may have `::`. */
+function numberOf(address: string): bigint {
+  if (!address.includes(":")) return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+  const [head = "", tail = ""] = address.split("::");
+  const groupsOf = (text: string) => text === "" ? [] : text.split(":");
+  const before = groupsOf(head), after = groupsOf(tail);
+  const groups = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => "0"), ...after];
+  return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+const hexGroups = (address: bigint): string =>
+  Array.from({ length: 8 }, (_, nth) => ((address >> BigInt(112 - nth * 16)) & 0xffffn).toString(16)).join(":");
+
+const dotted = (address: bigint): string =>
+  Array.from({ length: 4 }, (_, nth) => String((address >> BigInt(24 - nth * 8)) & 0xffn)).join(".");
+
+/** An address of IPv6 in the forms that programs write, with an IPv4 tail too. */
+const formsOf = (address: bigint): string[] => [
+  hexGroups(address),
+  new URL(`https://[${hexGroups(address)}]/`).hostname.slice(1, -1),
+  hexGroups(address).toUpperCase(),
+  `${hexGroups(address).split(":").slice(0, 6).join(":")}:${dotted(address & 0xffff_ffffn)}`,
+];
+
+const v6 = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n });
+
+test("no block that IANA reserves is public, in whatever form its addresses are written", () => {
+  for (const block of specialBlocks) {
+    const [start, bits] = block.split("/") as [string, string];
+    const isV6 = block.includes(":"), free = BigInt((isV6 ? 128 : 32) - Number(bits));
+    const first = numberOf(start), last = first + (1n << free) - 1n;
+    fc.assert(
+      fc.property(fc.bigInt({ min: first, max: last }), (between) => {
+        for (const address of [first, between, last]) {
+          for (const form of isV6 ? formsOf(address) : [dotted(address), ...formsOf(0xffff_0000_0000n + address)]) {
+            assert.ok(isInside(form), `${form} of ${block}`);
+          }
+        }
+      }),
+      { numRuns: 20 },
+    );
+  }
+});
+
+test("outside of 2000::/3 only what means a public address of IPv4 is public", () => {
+  fc.assert(fc.property(v6, (address) => {
+    if (address >> 125n === 1n || address >> 32n === 0xffffn) return;
+    for (const form of formsOf(address)) assert.ok(isInside(form), form);
+  }));
+  for (const address of ["::ffff:0:7f00:1", "200::1", "3ff:ffff::1", "100:0:0:1::1", "4000::1", "::ffff:0:808:808"]) {
+    assert.ok(isInside(address), address);
+  }
+});
+
+test("an address of this machine is inside, although it is a public one", async () => {
+  const own = ["93.184.216.34", "2606:2800:220:1::1"];
+  for (const address of [...own, "::ffff:93.184.216.34", "::ffff:5db8:d822", "2606:2800:220:1:0:0:0:1"]) {
+    assert.ok(isInside(address, own), address);
+    assert.not(isInside(address, []), address);
+  }
+  assert.not(isInside("93.184.216.35", own));
+  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  for (const { address } of interfaces) assert.ok(isInside(address), address);
+  const options = { allowed: [], timeout: 60_000, ownAddresses: () => own };
+  const sent = (url: string, addresses: string[]) =>
+    rejection(send({ url, headers: {}, body: "" }, { ...options, resolve: () => Promise.resolve(addresses) }));
+  assert.is(await sent("https://example.com/", [own[1]!]), `example.com ${notPublic(own[1]!)}`);
+  assert.is(await sent(`https://[${own[1]}]/`, []), `The URL ${notPublic(own[1]!)}`);
 });
 
 test("public addresses are not inside, and settings allow others", async () => {
