@@ -1,4 +1,5 @@
 // Listens on Bun.
+import { unknownHost, withUrl } from "./request-url.ts";
 import type { Listen } from "./server.ts";
 
 declare const Bun: {
@@ -18,7 +19,7 @@ export const listen: Listen = async (handle, { host: hostname, port }) => {
   const server = Bun.serve({
     // Bun closes a connection on which anything arrives before the last request is answered. Such a request gets no
     // response, so it must not count.
-    fetch: (request) => handle(request, () => request.signal.aborted),
+    fetch: (request) => handle(withHost(request), () => request.signal.aborted),
     hostname,
     port,
     development: false,
@@ -28,3 +29,9 @@ export const listen: Listen = async (handle, { host: hostname, port }) => {
   });
   return { port: server.port, stop: () => server.stop() };
 };
+
+/** Bun makes no URL of a target without a Host, or with one that is invalid, which stays refused. */
+const withHost = (request: Request): Request =>
+  request.url.startsWith("/") && !request.headers.get("Host")
+    ? withUrl(request, `http://${unknownHost}${request.url}`)
+    : request;

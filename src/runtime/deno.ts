@@ -1,4 +1,5 @@
 // Listens on Deno.
+import { withUrl } from "./request-url.ts";
 import type { Listen } from "./server.ts";
 
 type DenoServer = { addr: { port: number }; finished: Promise<void>; shutdown(): Promise<void> };
@@ -13,7 +14,7 @@ declare const Deno: {
 // deno-lint-ignore require-await -- Deno throws if the port is in use, which must become a rejection
 export const listen: Listen = async (handle, { host: hostname, port }, warn) => {
   const open = (port: number): DenoServer => {
-    const server = Deno.serve({ hostname, port, onListen() {} }, (request) => handle(request));
+    const server = Deno.serve({ hostname, port, onListen() {} }, (request) => handle(withoutOddHost(request)));
     server.finished.catch((error) => {
       warn("Cannot accept connections for a moment", error);
       setTimeout(reopen, pause);
@@ -43,3 +44,7 @@ export const listen: Listen = async (handle, { host: hostname, port }, warn) => 
 };
 
 const pause = 250; // ms between two attempts
+
+/** Deno makes the URL of any Host, so that one with a slash or a question mark would change the path. */
+const withoutOddHost = (request: Request): Request =>
+  /[/?#\\@]/.test(request.headers.get("Host") ?? "") ? withUrl(request, "") : request;

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { invalid } from "../common/errors.ts";
 import type { Service } from "../http/service.ts";
+import { unknownHost, withUrl } from "./request-url.ts";
 
 type Incoming = (IncomingMessage | Http2ServerRequest) & {
   /** The whole URL, where a host has taken its mount path off `url`, as Express and Connect do. */
@@ -69,9 +70,10 @@ export function createListener(
   options: { overrideGlobalObjects?: boolean } = {},
 ) {
   // A Host or target that fits in no Request gets the same response as on runtimes that pass it on.
-  const errorHandler = () => handle(Object.defineProperty(new Request("http://unknown"), "url", { value: "" }));
+  const errorHandler = () => handle(withUrl(new Request(`http://${unknownHost}`), ""));
   const answer = getRequestListener((request, { incoming }) => handle(withBody(request, incoming)), {
     errorHandler,
+    hostname: unknownHost,
     ...options,
   });
   const exchanges = trackExchanges();
@@ -79,6 +81,8 @@ export function createListener(
     listener(request: Incoming, response: Outgoing): Promise<void> {
       // No Request can have this method. UNKNOWN, which no route has, is refused in the same way.
       if (request.method === "TRACE") Object.assign(request, { method: "UNKNOWN" });
+      // The target of OPTIONS for the whole server is not a path.
+      if (request.url === "*") request.url = "/*";
       // Streams of HTTP/2 end on their own.
       if (request.httpVersionMajor !== 1) return answer(request, response);
       return exchanges.run({ request, response } as Exchange, () => answer(request, response));

@@ -171,6 +171,57 @@ for (
   });
 }
 
+/** Sends a head without a body, and returns the status. */
+async function statusOf(...lines: string[]): Promise<number | undefined> {
+  const received = await exchange(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), false);
+  return statusesOf(received).at(-1);
+}
+
+const hostless: [name: string, headers: string[]][] = [["without a Host", []], ["with an empty Host", ["Host:"]]];
+
+for (const [name, headers] of hostless) {
+  // As the health checks of HAProxy and other load balancers are.
+  test(`a request of HTTP/1.0 ${name} is answered as any other`, async () => {
+    const used = await countUsed(), authorization = `Authorization: Bearer ${tenant.key}`;
+    const path = `/v1/prompts?deployId=${tenant.deployId}`;
+    const expected: [target: string, status: number, method?: string, more?: string[]][] = [
+      ["/readyz", 200],
+      ["/healthz", 200, "HEAD"],
+      ["/readyz?a=b", 200],
+      ["http://ledger.test/readyz", 200],
+      [path, 401],
+      [path, 200, "GET", [authorization]],
+      ["/nowhere", 404],
+      ["//readyz", 404],
+      ["/", 405, "OPTIONS"],
+      [path, 405, "PUT", ["Content-Length: 0"]],
+    ];
+    for (const [target, status, method = "GET", more = []] of expected) {
+      assert.is(await statusOf(`${method} ${target} HTTP/1.0`, ...headers, ...more), status, `${method} ${target}`);
+    }
+    const posted = `POST /v1/diagnosis?deployId=${tenant.deployId} HTTP/1.0`;
+    const head = [posted, ...headers, authorization, `Content-Length: ${length}`];
+    const received = await exchange(Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1"), false);
+    assert.equal(statusesOf(received), [201]);
+    assert.is(await countUsed(), used + 2);
+  });
+}
+
+test("a Host that is none is 400, and never becomes a part of the path", async () => {
+  for (const host of ["a b", "a/healthz?", "/healthz?", "a#", "a\\b", "a@b/healthz?", "x:99999", "[::1"]) {
+    for (const version of ["1.0", "1.1"]) {
+      const status = await statusOf(`GET /nowhere HTTP/${version}`, `Host: ${host}`, "Connection: close");
+      assert.is(status, 400, `${host} in ${version}`);
+    }
+  }
+});
+
+test("OPTIONS of the whole server is refused as of a path that is not there", async () => {
+  // Bun's own parser refuses the target.
+  const status = currentRuntime === "Bun" ? 400 : 404;
+  assert.is(await statusOf("OPTIONS * HTTP/1.1", "Host: ledger.test", "Connection: close"), status);
+});
+
 const controls = ["\x1b[31m", "\x9b31m", "\x85", "\x07", "\x7f", "\0", "\x0b", "\r", "\nX: y", "\u00e2\u0080\u00a8"];
 
 test("control characters make no second line in the log, and do not reach a terminal", async () => {

@@ -1,0 +1,8 @@
+// The URL of a request whose Host is missing or is not one.
+
+/** Stands for the Host of a request that has none. HTTP/1.0 needs none, and health checks of load balancers send none. */
+export const unknownHost = "unknown";
+
+/** The request with another URL. An empty one is refused as invalid. */
+export const withUrl = (request: Request, url: string): Request =>
+  Object.defineProperty(request, "url", { value: url });
