@@ -40,7 +40,7 @@ function serviceOf(env: object) {
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
   const { maxBodyBytes, bodyBudgetBytes, corsOrigins, logLevel: level, logFormat: format } = config;
   const log = createLog({ level, format, clock: Date.now, write: (line) => console.log(line) });
-  const { faces } = servedFaces(config, config.mcp ? [mcp()] : []);
+  const { faces } = servedFaces(config, config.mcp ? [mcp()] : [], { log });
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, log, faces };
   return known = { config, settings, shared: createShared(settings) };
 }

@@ -51,10 +51,16 @@ export function grantOf(claims: Claims, rules: readonly RoleRule[]): Grant | und
 /** The texts of a claim. `realm_access.roles` is also the member `roles` of the claim `realm_access`. */
 function valuesOf(claims: Claims, name: string): string[] {
   if (name === "email" && !isVerified(claims)) return [];
-  const value = memberOf(claims, name) ??
-    name.split(".").reduce<unknown>((inside, part) => memberOf(inside, part), claims);
+  const value = valueOf(claims, name);
   return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === "string");
 }
+
+const valueOf = (claims: Claims, name: string): unknown =>
+  memberOf(claims, name) ?? name.split(".").reduce<unknown>((inside, part) => memberOf(inside, part), claims);
+
+/** Whether claims have all that rules and the name of a person are made of. */
+export const hasAllClaims = (claims: Claims, rules: readonly RoleRule[]): boolean =>
+  ["email", "email_verified", ...rules.map(({ claim }) => claim)].every((name) => valueOf(claims, name) !== undefined);
 
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)

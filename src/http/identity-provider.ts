@@ -14,6 +14,7 @@ import {
   generateRandomNonce,
   generateRandomState,
   getValidatedIdTokenClaims,
+  JSON_ATTRIBUTE_COMPARISON,
   JWT_TIMESTAMP_CHECK,
   OperationProcessingError,
   processAuthorizationCodeResponse,
@@ -29,21 +30,28 @@ import type { AuthorizationServer, Client } from "oauth4webapi";
 import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
 import { isSafeUrl } from "../common/people-settings.ts";
 import type { ProviderSettings } from "../common/people-settings.ts";
+import { addressOf, grantOf, hasAllClaims } from "../common/roles.ts";
 import type { RoleRule } from "../common/roles.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { toPerson } from "../management/people.ts";
 import { boundedFetch, boundExchanges, keep } from "./provider-answer.ts";
 import { createVerify, skew } from "./provider-keys.ts";
 import type { Verify } from "./provider-keys.ts";
+import { because, describeFault } from "./sign-in-fault.ts";
 
 /** What a browser keeps while its person is at the provider, so that the answer is for nobody else. */
 export type Attempt = { state: string; nonce: string; verifier: string };
+
+export type SignedIn = { person: Caller; idToken: string };
+
+/** Notes what goes wrong at the provider and is no reason to refuse anybody. `cause` has no secret. */
+export type Warn = (message: string, cause: string) => void;
 
 export type IdentityProvider = {
   /** The URL of the provider's page that signs in, and what it must answer to. */
   begin(store: Store): Promise<{ url: string; attempt: Attempt }>;
   /** Who has signed in, by what the provider's answer to an attempt has in its query. Throws a refusal if it is not valid. */
-  finish(store: Store, answer: URLSearchParams, attempt: Attempt): Promise<{ person: Caller; idToken: string }>;
+  finish(store: Store, answer: URLSearchParams, attempt: Attempt, warn: Warn): Promise<SignedIn>;
   /** The URL of the provider's page that signs out, if it has one. */
   findEnd(store: Store, idToken: string | undefined): Promise<string | undefined>;
 };
@@ -65,7 +73,7 @@ export function openProvider(
     } catch (error) {
       throw error instanceof Refusal
         ? error
-        : providerAway(`${issuerUrl.host} has no discovery document of OIDC_ISSUER`);
+        : because(providerAway(`${issuerUrl.host} has no discovery document of OIDC_ISSUER`), describeFault(error, []));
     }
   });
   const beginExchange = boundExchanges();
@@ -77,8 +85,8 @@ export function openProvider(
     return verify.run;
   }
 
-  /** The claims about a person: those of the ID token, and those that the provider tells only when it is asked. */
-  async function readClaims(store: Store, answer: URLSearchParams, { state, nonce, verifier }: Attempt) {
+  /** The claims about a person: those of the ID token, and where they lack some, those of the user information. */
+  async function readClaims(store: Store, answer: URLSearchParams, { state, nonce, verifier }: Attempt, warn: Warn) {
     const server = await metadata.get(store);
     const client: Client = {
       client_id: clientId,
@@ -94,13 +102,22 @@ export function openProvider(
     const idToken = tokens.id_token!, claims = getValidatedIdTokenClaims(tokens)!;
     // Whoever answers in the place of the token endpoint has no key.
     await verifyFor(server)(idToken, { issuer: server.issuer, audience: clientId }, store);
-    if (server.userinfo_endpoint === undefined) return { idToken, claims };
-    const information = await userInfoRequest(server, client, tokens.access_token, options);
-    return {
-      idToken,
-      claims: { ...await processUserInfoResponse(server, client, claims.sub, information), ...claims },
-    };
+    if (server.userinfo_endpoint === undefined || hasAllClaims(claims, rules)) return { idToken, claims };
+    try {
+      const information = await userInfoRequest(server, client, tokens.access_token, options);
+      const more = await processUserInfoResponse(server, client, claims.sub, information);
+      return { idToken, claims: { ...more, ...claims } };
+    } catch (error) {
+      // The information of another person is no failure of the endpoint.
+      const isEnough = grantOf(claims, rules) !== undefined && addressOf(claims) !== undefined;
+      if (isOfAnother(error) || !isEnough) throw error;
+      warn("The user information cannot be read; the ID token is enough", describeFault(error, [tokens.access_token]));
+      return { idToken, claims };
+    }
   }
+
+  const isOfAnother = (error: unknown) =>
+    error instanceof OperationProcessingError && error.code === JSON_ATTRIBUTE_COMPARISON;
 
   const authenticationOf = ({ token_endpoint_auth_methods_supported: methods }: AuthorizationServer) =>
     methods?.includes("client_secret_basic") === false
@@ -123,11 +140,12 @@ export function openProvider(
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
       return { url: url.href, attempt };
     },
-    async finish(store, answer, attempt) {
+    async finish(store, answer, attempt, warn) {
       if (answer.get("state") !== attempt.state) throw signInRefused("it began in another window");
       const endExchange = beginExchange(store.clock());
-      const { idToken, claims } = await readClaims(store, answer, attempt).finally(endExchange).catch((error) => {
-        throw refusalOf(error);
+      const { idToken, claims } = await readClaims(store, answer, attempt, warn).finally(endExchange).catch((error) => {
+        const { nonce, verifier } = attempt, code = answer.get("code") ?? "";
+        throw refusalOf(error, [clientSecret, encodeURIComponent(clientSecret), code, nonce, verifier]);
       });
       return { person: await toPerson(store, claims, rules), idToken };
     },
@@ -150,19 +168,18 @@ function endpointOf(server: AuthorizationServer, name: "jwks_uri" | "authorizati
 }
 
 /** What went wrong, in words for people. Texts of the provider, and of whoever claims to be it, are not among them. */
-function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown, secrets: readonly string[]): unknown {
   if (error instanceof Refusal) return error;
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const code = /^\w{1,40}$/.test(error.error) ? error.error : "an error";
-    return signInRefused(`the identity provider answered with ${code}`);
+    return because(signInRefused(`the identity provider answered with ${code}`), describeFault(error, secrets));
   }
   // A TypeError is of a value that no request can have, such as an access token with a line break.
   const isKnown = [OperationProcessingError, UnsupportedOperationError, WWWAuthenticateChallengeError, TypeError]
     .some((known) => error instanceof known);
   if (!isKnown) return error;
-  return signInRefused(
-    error instanceof OperationProcessingError && error.code === JWT_TIMESTAMP_CHECK
-      ? "it has expired, or the clocks differ by more than a minute"
-      : "the identity provider's answer is not valid",
-  );
+  const fault = error instanceof OperationProcessingError && error.code === JWT_TIMESTAMP_CHECK
+    ? "it has expired, or the clocks differ by more than a minute"
+    : "the identity provider's answer is not valid";
+  return because(signInRefused(fault), describeFault(error, secrets));
 }

@@ -1,7 +1,10 @@
 // People who sign in with their company's account, for the faces that take them. What that needs is loaded with the first one.
+import { Refusal } from "../common/errors.ts";
+import type { Log } from "../common/log.ts";
 import type { PeopleSettings } from "../common/people-settings.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
+import { causeOf } from "./sign-in-fault.ts";
 import type { SignedHeader } from "./signed-header.ts";
 
 /** Finds out who of a company sends a request, or who somebody is. */
@@ -26,10 +29,20 @@ export type Provider = {
   open(): Promise<IdentityProvider>;
 };
 
-/** Makes it for the settings. `send` replaces `fetch`. */
-export function peopleOf(settings: PeopleSettings, send: typeof fetch = fetch): People {
+const pause = 60_000; // ms between two lines of the log about one cause
+const maxWarned = 50; // causes. A stranger can make up any number of them
+
+/** Makes it for the settings. `send` replaces `fetch`. The log says why a header is refused, each cause once a minute. */
+export function peopleOf(settings: PeopleSettings, send: typeof fetch = fetch, log?: Pick<Log, "warn">): People {
   const { header, provider, rules } = settings;
   let signedHeader: SignedHeader | undefined, opened: IdentityProvider | undefined;
+  const warned = new Map<string, number>(); // when each cause was logged last
+  function warn(message: string, cause: string, now: number): void {
+    if (Math.abs(now - (warned.get(cause) ?? NaN)) < pause) return;
+    if (warned.size >= maxWarned) warned.clear();
+    warned.set(cause, now);
+    log?.warn(message, { cause });
+  }
   return {
     header: header?.name,
     isForApi: header?.isForApi ?? false,
@@ -37,7 +50,10 @@ export function peopleOf(settings: PeopleSettings, send: typeof fetch = fetch): 
       if (header === undefined || !request.headers.has(header.name)) return undefined;
       const { openSignedHeader } = await import("./signed-header.ts");
       signedHeader ??= openSignedHeader(header, rules, send);
-      return await signedHeader(request, store);
+      return await signedHeader(request, store).catch((error: unknown) => {
+        if (error instanceof Refusal) warn("Sign-in by header refused", causeOf(error), store.clock());
+        throw error;
+      });
     },
     provider: provider && {
       fingerprint: JSON.stringify([provider, rules]),

@@ -5,6 +5,7 @@ import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
 import type { Claims } from "../common/roles.ts";
 import type { Store } from "../management/operation.ts";
 import { keep, readJson } from "./provider-answer.ts";
+import { because, describeFault } from "./sign-in-fault.ts";
 
 /** Whom a token must be from, and for whom it must be. */
 export type Expected = { issuer: string; audience: string };
@@ -43,7 +44,7 @@ export function createVerify(url: string, send: typeof fetch): Verify {
     try {
       return await verify(token, options, store);
     } catch (error) {
-      throw error instanceof Refusal ? error : signInRefused(faultOf(error));
+      throw error instanceof Refusal ? error : because(signInRefused(faultOf(error)), describeFault(error, []));
     }
   };
 }

@@ -70,6 +70,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const forAgents = config.mcp ? [(await import("../mcp/face.ts")).mcp()] : [];
   const { pages, faces } = servedFaces(config, forAgents, {
     faultOf: addressFault,
+    log,
     onWebhook: () => deliverer.wake(),
     readBackups: fileOf(config.database) === undefined ? undefined : () => backups?.state() ?? "off",
   });

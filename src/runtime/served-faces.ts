@@ -1,5 +1,6 @@
 // The faces of a service with a process, or a Worker, of its own.
 import type { Config } from "../common/config.ts";
+import type { Log } from "../common/log.ts";
 import { urlFault } from "../common/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";
 import type { ConsoleFace, ReadBackups } from "../console/face.ts";
@@ -12,7 +13,7 @@ import { peopleOf } from "../http/people.ts";
 /**
  * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
  * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created,
- * and `readBackups` for pages that show how backups are.
+ * and `readBackups` for pages that show how backups are. `log` gets why sign-ins are refused.
  */
 export function servedFaces(
   { adminToken, management: tokens, webhookAllow, people }: Pick<
@@ -20,16 +21,17 @@ export function servedFaces(
     "adminToken" | "management" | "webhookAllow" | "people"
   >,
   others: readonly Face[] = [],
-  { faultOf = urlFault, onWebhook, readBackups }: {
+  { faultOf = urlFault, onWebhook, readBackups, log }: {
     faultOf?: typeof urlFault;
     onWebhook?: () => void;
     readBackups?: ReadBackups | undefined;
+    log?: Log | undefined;
   } = {},
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true, readBackups });
   const management = managementWith({ adminToken, tokens }, undefined, {
     urlFault: (url) => faultOf(url, webhookAllow),
-    people: people && peopleOf(people),
+    people: people && peopleOf(people, fetch, log),
     onWebhook,
   });
   return { pages, faces: [management, openapi(), feedback(), pages, ...others] };

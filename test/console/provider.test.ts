@@ -134,6 +134,35 @@ test("an answer of another provider, without a code, of an error or after ten mi
   }
 });
 
+test("each refusal has a warning with its cause and the id of its request, and no secret", async () => {
+  const { answer, browser } = await catchAnswer("ann"), url = new URL(answer), code = url.searchParams.get("code")!;
+  const cases: [change: (url: URL) => void, cause: RegExp][] = [
+    [({ searchParams }) => searchParams.set("iss", "https://evil.example"), /"iss" \(issuer\) response parameter/],
+    [({ searchParams }) => searchParams.set("state", "x"), /it began in another window/],
+    [({ searchParams }) => searchParams.set("error", "access_denied"), /access_denied/],
+    [({ searchParams }) => searchParams.set("code", "of-nobody-at-all"), /invalid_grant; .*status 400/],
+  ];
+  for (const [change, cause] of cases) {
+    const other = await catchAnswer("ann"), changed = new URL(other.answer);
+    change(changed);
+    stage.logged.length = 0;
+    const { headers } = await other.browser.go(changed.href);
+    assert.is(stage.logged.length, 1);
+    const line = JSON.parse(stage.logged[0]!) as Record<string, string>;
+    assert.equal([line.level, line.message, line.requestId], ["warn", "Sign-in refused", headers.get("X-Request-Id")]);
+    assert.match(line.cause!, cause);
+    for (const secret of [code, changed.searchParams.get("code")!, stage.settings.OIDC_CLIENT_SECRET]) {
+      assert.not.ok(stage.logged.join().includes(secret));
+    }
+  }
+  // The log has no addresses.
+  stage.logged.length = 0;
+  assert.is((await signIn("carol")).shown.status, 403);
+  assert.match(stage.logged.join(), /"cause":"no_role"/);
+  assert.not.match(stage.logged.join(), /carol/);
+  assert.ok(browser.cookies.size > 0);
+});
+
 test("clocks may differ by a minute", async () => {
   for (const [ahead, status] of [[50_000, 200], [-50_000, 200], [2 * hour, 401]] as const) {
     stage.ahead = ahead;

@@ -107,18 +107,20 @@ export async function stageProvider() {
     AUTH_ROLES: "groups:llm-admins=admin, groups:llm-viewers=viewer",
   };
 
+  const { log, logged } = captureLog("warn");
+
   /** A service on the same database, with other settings. */
   function openService(changes: Record<string, string> = {}) {
     const config = readConfig({ ...settings, ...changes });
     const faces = [managementWith({ adminToken }, undefined, { people: peopleOf(config.people!) }), wholePages()];
-    return serveDatabase(database, { clock, faces, log: captureLog("error").log });
+    return serveDatabase(database, { clock, faces, log });
   }
 
   const service = openService();
   let serving: (request: Request) => Promise<Response> = service.fetch;
   const serve = getRequestListener((request) => serving(request), { overrideGlobalObjects: false });
   return Object.assign(stage, tenant, {
-    ...{ database, service, settings, openService, issuer: door.url, url: house.url },
+    ...{ database, service, settings, openService, issuer: door.url, url: house.url, logged },
     /** Lets another service answer at the address of this one. */
     serveBy: (fetch: typeof serving) => void (serving = fetch),
     /** Replaces the provider's answers, until `recover`. */

@@ -1,11 +1,13 @@
 // What an identity provider may answer, and whoever stands in its place: discovery, tokens, keys and user information. The provider is
 // a function, and nothing in it is of the library that reads it.
 // Runs on every runtime in CI.
+import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { readRoleRules } from "../../src/common/roles.ts";
 import { openProvider } from "../../src/http/identity-provider.ts";
+import { causeOf, describeFault } from "../../src/http/sign-in-fault.ts";
 import { createWorld } from "../helpers.ts";
 import { findListen } from "../runtime/listen.ts";
 import { createSigner, signNothing, signWithText } from "./identity.ts";
@@ -62,11 +64,13 @@ async function stage(
   const store = { database: world.database, clock: () => world.now };
   const begun = await provider.begin(store);
   nonce = begun.attempt.nonce;
+  const warnings: string[] = [];
   const finish = (changes: Claims = {}) => {
     const answer = new URLSearchParams({ code: "c", state: begun.attempt.state, ...changes as Record<string, string> });
-    return provider.finish(store, answer, begun.attempt);
+    const warn = (message: string, cause: string) => void warnings.push(`${message}: ${cause}`);
+    return provider.finish(store, answer, begun.attempt, warn);
   };
-  return { ...begun, sent, store, provider, finish };
+  return { ...begun, sent, store, provider, finish, warnings };
 }
 
 /** Why a sign-in was refused. */
@@ -172,6 +176,109 @@ test("other answers than were asked for are refused, and none is followed, read 
     assert.is(await faultOf(finish()), fault, JSON.stringify(Object.keys(answers!)));
     assert.ok(sent.length <= 4);
   }
+});
+
+/** The cause of a refusal that the log has. */
+const causeIn = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(() => "none", (error) => error instanceof Refusal ? causeOf(error) : String(error));
+
+test("the log has the cause of each refusal, and no secret", async () => {
+  const now = world.now / 1000, json = (body: object, status = 400) => () => Response.json(body, { status });
+  const repeating = `secret ${clientSecret} or ${encodeURIComponent(clientSecret)} or code-of-once is wrong`;
+  const claimCases: [claims: Claims, cause: RegExp][] = [
+    [
+      { iss: "https://evil.example" },
+      /"iss".*iss is "https:\/\/evil\.example", expected "https:\/\/id\.example\/acme"/,
+    ],
+    [{ aud: "others" }, /"aud".*aud is "others", expected "prompts"/],
+    [{ aud: [clientId, "others"], azp: "others" }, /"azp".*azp is "others", expected "prompts"/],
+    [{ nonce: "other" }, /"nonce" claim value/],
+    [{ exp: now - 61 }, /"exp" \(expiration time\) claim value, expiration is past/],
+    [{ sub: undefined }, /"sub" \(subject\) claim missing/],
+  ];
+  for (const [claims, cause] of claimCases) assert.match(await causeIn((await stage({}, claims)).finish()), cause);
+  const signCases: [sign: typeof rsa.sign, cause: RegExp][] = [
+    [stranger.sign, /signature verification failed/],
+    [(_, claims) => signWithText(clientSecret, { kid: "rsa" }, claims as object), /alg|key/i],
+    [(header, claims) => rsa.sign({ ...header, alg: "PS256" }, claims), /"alg".*alg is "PS256", expected \["RS256"/],
+    [(header, claims) => rsa.sign({ ...header, kid: "gone" }, claims), /no applicable key found/],
+  ];
+  for (const [sign, cause] of signCases) assert.match(await causeIn((await stage({}, {}, sign)).finish()), cause);
+  const answerCases: [answers: Parameters<typeof stage>[0], cause: RegExp][] = [
+    [
+      { token: json({ error: "invalid_client", error_description: repeating }) },
+      /invalid_client; secret … or … or … is wrong; status 400/,
+    ],
+    [{ token: json({ error: "invalid_grant" }) }, /invalid_grant; status 400/],
+    [{ token: json({}, 302) }, /unexpected HTTP status code.*status 302/],
+    [{ token: () => new Response("<html>") }, /content-type/i],
+    [{ token: json({ access_token: "x", token_type: "Bearer" }, 200) }, /"id_token"/],
+    [{ me: json({ sub: "2" }, 200) }, /"sub" property value/],
+    [{ keys: json({}, 500) }, /id\.example answered with status 500/],
+    [{ token: () => Promise.reject(new TypeError("reset")) }, /the connection to id\.example failed/],
+  ];
+  for (const [answers, cause] of answerCases) {
+    const { finish, attempt } = await stage(answers), text = await causeIn(finish({ code: "code-of-once" }));
+    assert.match(text, cause);
+    const secrets = [clientSecret, "code-of-once", attempt.nonce, attempt.verifier, attempt.state];
+    assert.equal(secrets.filter((secret) => text.includes(secret)), []);
+    assert.ok(text.length < 1000);
+  }
+  const other = { discovery: (found: object) => Response.json({ ...found, issuer: "https://evil.example" }) };
+  assert.match(await causeIn(stage(other)), /issuer is "https:\/\/evil\.example", expected/);
+});
+
+test("whatever a provider says, the log repeats no secret and ends", async () => {
+  const { attempt } = await stage();
+  const secrets = [clientSecret, "code-of-once", attempt.nonce];
+  const parts = fc.array(fc.oneof(fc.constantFrom(...secrets), fc.string({ unit: "binary", maxLength: 300 })));
+  await fc.assert(
+    fc.asyncProperty(parts, async (said) => {
+      const error_description = said.join("");
+      const error = Object.assign(new TypeError("refused"), { error: error_description, error_description });
+      const text = describeFault(error, secrets);
+      assert.ok(text.length < 1000 && secrets.every((secret) => !text.includes(secret)));
+      await Promise.resolve();
+    }),
+  );
+});
+
+const all = { email: "ann@acme.com", email_verified: true };
+
+test("the user information is asked for where claims are missing, and nowhere else", async () => {
+  const failing = () => new Response("down", { status: 500 });
+  const { sent, finish } = await stage({ me: failing }, all);
+  assert.is((await finish()).person.role, "editor");
+  assert.not.ok(sent.some(({ url }) => url.endsWith("/me")));
+  for (const name of Object.keys(all)) {
+    const { sent, finish } = await stage({}, { ...all, [name]: undefined });
+    assert.is((await finish()).person.role, "editor");
+    assert.ok(sent.some(({ url }) => url.endsWith("/me")), name);
+  }
+});
+
+test("a user information that fails keeps nobody out for whom the ID token is enough, and the log has the cause", async () => {
+  const failures: [me: () => Response | Promise<Response>, cause: RegExp][] = [
+    [() => new Response("down", { status: 503 }), /id\.example answered with status 503/],
+    [() => Promise.reject(new TypeError("reset")), /the connection to id\.example failed/],
+    [() => new Response("<html>", { status: 200 }), /content-type/i],
+    [() => new Response(null, { status: 302, headers: { Location: "http://169.254.169.254/" } }), /status 302/],
+    [() => new Response(null, { status: 401, headers: { "WWW-Authenticate": 'Bearer error="x"' } }), /status 401/],
+    [() => Response.json({ email: "boss@acme.com" }), /"sub"/],
+  ];
+  for (const [me, cause] of failures) {
+    const { finish, warnings } = await stage({ me }, { email: "ann@acme.com" });
+    const { person } = await finish();
+    assert.equal([person.actor, person.role], ["ann@acme.com", "editor"]);
+    assert.is(warnings.length, 1);
+    assert.match(warnings[0]!, /^The user information cannot be read; the ID token is enough: /);
+    assert.match(warnings[0]!, cause);
+    // What the token lacks for a role, nothing else gives.
+    assert.is.not(await faultOf((await stage({ me })).finish()), "none");
+    assert.is.not(await faultOf((await stage({ me }, { email: "ann@evil.example" })).finish()), "none");
+  }
+  const { finish } = await stage({ me: () => Response.json({ sub: "2" }) }, { email: "ann@acme.com" });
+  assert.is(await faultOf(finish()), "the identity provider's answer is not valid");
 });
 
 test("few sign-ins wait for the provider at once, so that strangers cannot have the service flood it", async () => {

@@ -9,7 +9,7 @@ import { serveDatabase } from "../../src/http/service.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
 import { ownPage, sendToken, titleOf, visit } from "../console/visitor.ts";
-import { adminToken, bearer, createWorld, readAnswer, wholePages } from "../helpers.ts";
+import { adminToken, bearer, captureLog, createWorld, readAnswer, wholePages } from "../helpers.ts";
 import { createKeyServer, createSigner, signNothing, signWithText } from "./identity.ts";
 
 const test = suite("people");
@@ -41,9 +41,11 @@ function open(
   rules = "groups:llm-admins=admin, boss:yes=owner, email:*@acme.com=viewer",
 ) {
   const keys = createKeyServer(signers.map(({ jwk }) => jwk));
+  const { log, logged } = captureLog("warn");
   const people = peopleOf(
     { header: { ...settings, ...changes }, provider: undefined, ...readRoleRules(rules) },
     keys.fetch,
+    log,
   );
   const faces = [managementWith({ adminToken, tokens: true }, undefined, { people }), wholePages()];
   const service = serveDatabase(world.database, { clock: () => world.now, faces });
@@ -52,7 +54,7 @@ function open(
   const { name } = { ...settings, ...changes };
   const headersOf = (token: string) => ({ [name]: name === "authorization" ? `Bearer ${token}` : token });
   return {
-    ...{ keys, service, send, headersOf },
+    ...{ keys, service, send, headersOf, logged },
     page: (token: string, path = "/console/workspaces") => send(path, { headers: headersOf(token) }),
     api: (token: string) => send("/admin/v1/workspaces", { headers: headersOf(token) }),
   };
@@ -190,6 +192,28 @@ test("what is not signed by the provider for this service, or is not valid now, 
   const two = new Headers([[settings.name, good], [settings.name, good]]);
   assert.is((await service.send("/admin/v1/workspaces", { headers: two })).status, 401);
   assert.equal(service.keys.urls, [settings.keysUrl]);
+});
+
+test("the log has the cause of a refused header, each once a minute, and no word of the token", async () => {
+  const { page, logged } = open(), now = world.now / 1000;
+  const cases: [cause: RegExp, token: string][] = [
+    [/"iss".*iss is "https:\/\/other\.example"/, await rsa.sign({}, claimsOf({ iss: "https://other.example" }))],
+    [/"aud".*aud is "others"/, await rsa.sign({}, claimsOf({ aud: "others" }))],
+    [/"exp"/, await rsa.sign({}, claimsOf({ exp: now - 60 }))],
+    [/"alg" \(Algorithm\) Header Parameter value not allowed/, await rsa.sign({ alg: "PS256" }, claimsOf())],
+    [/signature verification failed/, await (await createSigner("RS256", rsa.kid)).sign({}, claimsOf())],
+  ];
+  for (const [cause, token] of cases) {
+    for (const _ of [1, 2, 3]) await page(token);
+    assert.is(logged.length, 1, String(cause));
+    const line = JSON.parse(logged.pop()!) as Record<string, string>;
+    assert.equal([line.level, line.message], ["warn", "Sign-in by header refused"]);
+    assert.match(JSON.stringify(line.cause).replaceAll('\\"', '"'), cause);
+    assert.not.ok(token.split(".").some((part) => line.cause!.includes(part)) || /ann@/.test(line.cause!));
+  }
+  world.now += 60_000;
+  await page(cases[0]![1]);
+  assert.is(logged.length, 1);
 });
 
 test("clocks may differ by a minute, and a token may be for other services too", async () => {
