@@ -96,7 +96,7 @@ test("the client imports nothing but itself, and what it shares with the service
 
 const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@libsql/client/http", "database/client.ts"],
-  ["libsql", "database/file-claim.ts", "database/file.ts"],
+  ["libsql", "database/driver.ts"],
   ["itty-router", "http/router.ts"],
   ["jose", "http/provider-keys.ts"],
   ["oauth4webapi", "http/identity-provider.ts"],
@@ -119,6 +119,7 @@ for (const [packageName, ...importers] of soleImporters) {
 const withFiles = [
   "client/snapshot.ts",
   "database/checkpoints.ts",
+  "database/driver.ts",
   "database/file-claim.ts",
   "database/file-identity.ts",
   "database/file-log.ts",
@@ -178,9 +179,15 @@ test("what serves, and the command line, load MCP only once it is on", () => {
   assert.equal([...loaded].filter((file) => file.startsWith("mcp/")), []);
 });
 
+test("the native driver is loaded only where a file is opened", () => {
+  const loaded = loadedBy(...starts, "index.ts", "migrate.ts", "testing.ts");
+  assert.ok(loaded.has("database/file.ts"));
+  assert.not.ok(loaded.has("libsql"));
+});
+
 test("what signs people in is loaded only with the first who comes so", () => {
   const loaded = loadedBy(...starts, "worker.ts", "index.ts", "management.ts", "console.ts");
-  assert.ok(loaded.has("http/people.ts") && loaded.has("libsql"));
+  assert.ok(loaded.has("http/people.ts") && loaded.has("itty-router"));
   assert.equal([loaded.has("jose"), loaded.has("oauth4webapi")], [false, false]);
   assert.ok(loadedBy("http/signed-header.ts").has("jose") && loadedBy("http/identity-provider.ts").has("oauth4webapi"));
 });

@@ -22,7 +22,7 @@ export type Connection = {
   /** The path of its file; empty for a database in memory. */
   findPath(): string | Promise<string>;
   /** Opens the connection, unless it is open. */
-  open?(): void;
+  open?(): void | Promise<void>;
   read(statement: Statement): Promise<Row[]>;
   write(statements: Statement[]): Promise<Row[][]>;
   close(): void;
@@ -63,7 +63,7 @@ const abandoned: Connection[] = [];
 export function serialized(
   connection: Connection,
   purpose: Purpose,
-  claimFile?: (path: string) => Claim,
+  claimFile?: (path: string) => Claim | Promise<Claim>,
   { thread, restMs, clock = () => performance.now() }: {
     thread?: ReaderThread | undefined;
     restMs?: number;
@@ -83,11 +83,16 @@ export function serialized(
     if (isReady) return;
     path = await connection.findPath();
     if (purpose === "serve" && path !== "" && claim === undefined) {
-      claim = claimFile?.(path);
+      const taken = await claimFile?.(path);
+      if (isClosed) {
+        taken?.release();
+        throw closedError();
+      }
+      claim = taken;
       watchFile();
     }
     await changeFile(async () => {
-      connection.open?.();
+      await connection.open?.();
       for (const sql of pragmas[purpose]) await connection.read({ sql });
     });
     isReady = true;

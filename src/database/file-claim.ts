@@ -3,10 +3,11 @@ import { chownSync, closeSync, existsSync, openSync, realpathSync, statSync } fr
 import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import Libsql from "libsql";
 import { fileFaulty } from "../common/errors.ts";
 import { fileError, hasCode, isBusy, isServed, servedError } from "./database.ts";
 import type { Claim } from "./database.ts";
+import { loadDriver } from "./driver.ts";
+import type { Driver } from "./driver.ts";
 import { identify } from "./file-identity.ts";
 
 /**
@@ -41,9 +42,10 @@ const claimed: Map<string, ClaimedFile> = Reflect.get(globalThis, registryKey) ?
 Reflect.set(globalThis, registryKey, claimed);
 
 /** Claims an existing file. Throws an error of `isServed` while another process has claimed it. */
-export function claimFile(path: string): Claim {
-  const name = resolveLinks(path);
-  const file = claimed.get(name) ?? claim(path, name);
+export async function claimFile(path: string): Promise<Claim> {
+  // Nothing is awaited from here on, so that no other claim comes in between.
+  const driver = await loadDriver(), name = resolveLinks(path);
+  const file = claimed.get(name) ?? claim(path, name, driver);
   file.holders++;
   return file;
 }
@@ -56,14 +58,14 @@ const claimInterval = 100; // ms between two attempts
  * attempt fails for another reason, which opening the file reports.
  */
 export async function whileServed<T>(
-  attempt: () => T,
+  attempt: () => Promise<T>,
   timeout: number,
   notify: (notice: string) => unknown,
 ): Promise<T | undefined> {
   const deadline = performance.now() + timeout;
   for (let isFirst = true;; isFirst = false) {
     try {
-      return attempt();
+      return await attempt();
     } catch (error) {
       if (!isServed(error)) return undefined;
       if (performance.now() > deadline) throw Object.assign(fileFaulty(error.message), { cause: error.cause });
@@ -77,9 +79,9 @@ export async function whileServed<T>(
  * Throws an error of `isServed` if another process has claimed an existing file. Creates nothing, and does not open the file:
  * closing it again would free the locks of this process's connections to it.
  */
-export function requireUnserved(path: string): void {
-  const name = resolveLinks(path);
-  if (!claimed.has(name) && existsSync(`${name}-lock`)) lock(path, `${name}-lock`, statSync(name))();
+export async function requireUnserved(path: string): Promise<void> {
+  const driver = await loadDriver(), name = resolveLinks(path);
+  if (!claimed.has(name) && existsSync(`${name}-lock`)) lockWith(driver, path, `${name}-lock`, statSync(name))();
 }
 
 /** Follows the links of a path. */
@@ -97,11 +99,11 @@ function resolveLinks(path: string): string {
   }
 }
 
-function claim(path: string, name: string): ClaimedFile {
+function claim(path: string, name: string, driver: Driver): ClaimedFile {
   const { forget, ...identity } = identify(path, name);
   let unlock: () => void;
   try {
-    unlock = lock(path, `${name}-lock`, statSync(name));
+    unlock = lockWith(driver, path, `${name}-lock`, statSync(name));
   } catch (error) {
     forget(Promise.resolve());
     throw error;
@@ -123,17 +125,18 @@ function claim(path: string, name: string): ClaimedFile {
   return file;
 }
 
+type Owner = { mode: number; uid: number; gid: number };
+
 /**
  * Locks an empty SQLite database beside the file at `path`. The operating system frees that lock however this process ends.
  * Throws an error of `isServed` if another process has it.
  */
-export function lock(
-  path: string,
-  name: string,
-  { mode, uid, gid }: { mode: number; uid: number; gid: number },
-): () => void {
+export const lock = async (path: string, name: string, owner: Owner): Promise<() => void> =>
+  lockWith(await loadDriver(), path, name, owner);
+
+function lockWith(Driver: Driver, path: string, name: string, { mode, uid, gid }: Owner): () => void {
   if (createFile(name, mode & 0o777) && process.getuid?.() === 0) chownSync(name, uid, gid);
-  const database = new Libsql(uriOf(name, "rw"), { timeout: 0 });
+  const database = new Driver(uriOf(name, "rw"), { timeout: 0 });
   try {
     database.exec("pragma locking_mode = exclusive");
     database.exec("pragma journal_mode = off");

@@ -1,14 +1,15 @@
 // A database in a file or in memory, through libsql, which @libsql/client uses for files too. Here statements are prepared
 // once, which halves the cost of a small transaction.
 import { resolve } from "node:path";
-import Libsql from "libsql";
 import { createCache } from "../common/cache.ts";
 import { filePathOf } from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
 import { busyTimeoutMs, serialized } from "./connection.ts";
 import type { Connection } from "./connection.ts";
-import { bind, hasCode } from "./database.ts";
+import { bind, closedError, hasCode } from "./database.ts";
 import type { Database, Purpose, Row, Statement } from "./database.ts";
+import { loadDriver } from "./driver.ts";
+import type { NativeDatabase, NativeStatement } from "./driver.ts";
 import { claimFile, uriOf } from "./file-claim.ts";
 import { collected } from "./held-files.ts";
 import { asBytes, isQuery, readTexts } from "./stored-text.ts";
@@ -33,11 +34,11 @@ const modes = { serve: "rw", manage: "rwc", read: "ro" } as const;
 
 /** Makes the connection to a file, or to a database in memory for an empty path. `read` is for a reader thread. */
 export function connect(path: string, purpose: keyof typeof modes): Connection {
-  let database: Libsql.Database | undefined;
-  const statements = createCache<Libsql.Statement>(maxPrepared);
-  let gone = Promise.resolve();
+  let database: NativeDatabase | undefined;
+  const statements = createCache<NativeStatement>(maxPrepared);
+  let gone = Promise.resolve(), isClosed = false;
 
-  function prepare(sql: string): Libsql.Statement {
+  function prepare(sql: string): NativeStatement {
     const given = database!.prepare(sql);
     const statement = isQuery(sql) && given.reader ? database!.prepare(asBytes(sql, given.columns())) : given;
     statements.set(sql, statement, 1);
@@ -46,7 +47,7 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
 
   function run(statement: Statement): Row[] {
     const { sql, args } = bind(statement);
-    const execute = (prepared: Libsql.Statement): Row[] => {
+    const execute = (prepared: NativeStatement): Row[] => {
       if (prepared.reader) return readTexts(prepared.all(args) as Record<string, unknown>[], statement.onDamage);
       prepared.run(args);
       return [];
@@ -62,10 +63,12 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
 
   return {
     findPath: () => path,
-    open() {
+    async open() {
       const name = path === "" ? ":memory:" : uriOf(path, modes[purpose]);
       if (database !== undefined) return;
-      database = new Libsql(name, { timeout: busyTimeoutMs });
+      const Driver = await loadDriver();
+      if (isClosed) throw closedError();
+      database = new Driver(name, { timeout: busyTimeoutMs });
       // On macOS a sync leaves what it writes in the cache of the disk without this. Elsewhere it has no effect.
       database.exec("pragma fullfsync = on");
       // A statement of a closed connection keeps SQLite's alive. Both become garbage together.
@@ -87,6 +90,7 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
       }
     },
     close() {
+      isClosed = true;
       if (database === undefined) return;
       if (database.inTransaction) run({ sql: "rollback" });
       try {

@@ -56,7 +56,7 @@ export async function openMigrated(
 async function claimOutdated(database: Database, path: string, options: MigrateOptions): Promise<Claim | undefined> {
   if ((await listMissing(database, migrations, options)).length === 0) return undefined;
   try {
-    return claimFile(path);
+    return await claimFile(path);
   } catch (error) {
     if (!isServed(error)) throw error;
     throw conflict("Another process serves the database, and may not work with a newer schema: stop it first");

@@ -34,7 +34,7 @@ async function reply(run: () => Promise<Row[] | void>): Promise<Reply> {
 
 /** Takes the first snapshot, which opens the write-ahead log too. */
 async function open(): Promise<void> {
-  connection.open!();
+  await connection.open!();
   await connection.read({ sql: "pragma query_only = on" });
   await connection.read({ sql: "pragma schema_version" });
 }

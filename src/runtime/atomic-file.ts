@@ -2,13 +2,14 @@
 import { lstat, open, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { conflict, invalid } from "../common/errors.ts";
+import { conflict, invalid, Refusal } from "../common/errors.ts";
 
 /** Runs `work` on a file. An error becomes one sentence that names the file. */
 export async function onFile<T>(path: string, verb: "read" | "written", work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     throw invalid(`${path} cannot be ${verb}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

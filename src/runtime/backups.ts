@@ -186,7 +186,7 @@ async function lockBackups(file: string, say: Terminal["say"]): Promise<() => vo
   const owner = await stat(file).catch(() => ({ mode: 0o600, uid: 0, gid: 0 }));
   for (let isFirst = true;; isFirst = false) {
     try {
-      return lock(file, `${file}-backup-lock`, owner);
+      return await lock(file, `${file}-backup-lock`, owner);
     } catch (error) {
       if (!isServed(error)) throw error;
       if (performance.now() > deadline) throw conflict("Another process has been making a backup for an hour");

@@ -16,7 +16,7 @@ export async function demo({ say }: Terminal): Promise<void> {
   await checkPort(readConfig(process.env));
   const interrupt = () => process.exit(interrupted);
   process.once("SIGINT", interrupt);
-  process.env.DATABASE_URL = `file:${join(openOwnFolder(tmpdir(), "promptledger-demo-"), "demo.db")}`;
+  process.env.DATABASE_URL = `file:${join(await openOwnFolder(tmpdir(), "promptledger-demo-"), "demo.db")}`;
   // Backups of the demo would mix with those of another database.
   delete process.env.BACKUP_TO;
   say("Making a history of three weeks …\n");

@@ -8,8 +8,8 @@ import { claimFile, createFile } from "../database/file-claim.ts";
 const markIn = (folder: string): string => join(folder, "running");
 
 /** Makes an empty folder that is removed when this process ends. Returns its path. */
-export function openOwnFolder(parent: string, prefix: string): string {
-  removeAbandoned(parent, prefix);
+export async function openOwnFolder(parent: string, prefix: string): Promise<string> {
+  await removeAbandoned(parent, prefix);
   const folder = mkdtempSync(join(parent, prefix));
   process.once("exit", () => {
     try {
@@ -19,20 +19,20 @@ export function openOwnFolder(parent: string, prefix: string): string {
     }
   });
   createFile(markIn(folder));
-  claimFile(markIn(folder));
+  await claimFile(markIn(folder));
   return folder;
 }
 
 const claimTime = 2_000; // ms within which a process that starts has claimed its mark
 
 /** Removes the folders of processes that no longer run. */
-function removeAbandoned(parent: string, prefix: string): void {
+async function removeAbandoned(parent: string, prefix: string): Promise<void> {
   for (const entry of readdirSync(parent, { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
     const folder = join(parent, entry.name);
     try {
       if (Date.now() - statSync(folder).mtimeMs < claimTime) continue;
-      const claim = claimFile(markIn(folder));
+      const claim = await claimFile(markIn(folder));
       try {
         rmSync(folder, { recursive: true, force: true });
       } finally {

@@ -60,7 +60,7 @@ export async function prove({ folder, kills, report }: ProveOptions): Promise<Pr
     const own = await onFile(
       folder,
       "written",
-      () => Promise.resolve(openOwnFolder(resolve(folder), "promptledger-prove-")),
+      () => openOwnFolder(resolve(folder), "promptledger-prove-"),
     );
     const url = `file:${join(own, "prove.db")}`, limit = requestsPerKill * kills;
     const workspaces = await seed(url, limit);

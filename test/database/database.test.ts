@@ -179,7 +179,7 @@ test("a copy over the file is noticed during a write, though a reader held back 
     };
     const database = serialized({ ...connection, write }, "serve", claimFile);
     const insert = [{ sql: "insert into numbers values (1)" }];
-    reader.open!();
+    await reader.open!();
     await reader.read({ sql: "begin" });
     await reader.read({ sql: "select * from numbers" });
     await database.write(insert);

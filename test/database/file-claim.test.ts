@@ -60,7 +60,7 @@ test("a connection that closes while a service opens the file, and so removes th
     other.close();
     // The next log would get the number of the removed one.
     createFile(`${path}-other`);
-    connection.open!();
+    return connection.open!();
   };
   const database = serialized({ ...connection, open }, "serve", claimFile);
   assert.is(await count(database), 0);
@@ -276,7 +276,7 @@ test("a change in the same step of the file system's clock as the last look is n
 test("another process may write while the log is looked at", async () => {
   const { path, database } = await serveFile();
   const other = connect(path, "manage");
-  other.open!();
+  await other.open!();
   for (let round = 0; round < 200; round++) {
     await other.write([insert(1 + round * 10)]);
     await database.write([insert(1)]);

@@ -20,7 +20,7 @@ const rows = 3_000; // 3 MB, which are several slices
 async function createNumbered(name: string) {
   const path = `${folder}/${name}.db`;
   const writer = connect(path, "manage");
-  writer.open!();
+  await writer.open!();
   await writer.read({ sql: "pragma journal_mode = wal" });
   await writer.read({ sql: "pragma wal_autocheckpoint = 0" });
   await writer.write([
