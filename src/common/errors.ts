@@ -8,6 +8,7 @@ export type ErrorKind =
   | "timeout"
   | "client_gone"
   | "too_large"
+  | "unsupported"
   | "not_found"
   | "method_not_allowed"
   | "quota_exhausted"
@@ -118,6 +119,7 @@ export const bodyTooSlow = (seconds: number) =>
   new Refusal("timeout", `Request body must arrive within ${seconds} seconds`);
 export const bodyTooManyChunks = () => new Refusal("invalid", "Request body must arrive in larger chunks");
 export const bodyNotUtf8 = () => new Refusal("invalid", "Request body must be UTF-8");
+export const bodyEncoded = () => new Refusal("unsupported", "Request body must be sent without Content-Encoding");
 export const bodyIncomplete = () => new Refusal("invalid", "Request body must be complete");
 
 /** `whole` names the text or value: `Request body`. */

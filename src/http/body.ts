@@ -1,7 +1,14 @@
 // Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget, in which no
 // workspace can shut out another. The rest of a body is never cancelled before the response is sent: cancelling may never
 // settle (a cloned Request), may reset the connection before the response, or may throw inside the host's adapter.
-import { bodiesOverloaded, bodyIncomplete, bodyNotUtf8, bodyTooLarge, bodyTooManyChunks } from "../common/errors.ts";
+import {
+  bodiesOverloaded,
+  bodyEncoded,
+  bodyIncomplete,
+  bodyNotUtf8,
+  bodyTooLarge,
+  bodyTooManyChunks,
+} from "../common/errors.ts";
 import { bodyTooSlow, Refusal } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
 import type { BodyLimit, Context, RequestContext } from "./context.ts";
@@ -35,7 +42,9 @@ export async function readBounded(
   try {
     return utf8.decode(bytes);
   } catch {
-    throw bodyNotUtf8();
+    // A host may have decoded the body and left the header. What is compressed is never UTF-8.
+    const encoding = ctx.request.headers.get("Content-Encoding") ?? "";
+    throw /^(identity)?$/i.test(encoding) ? bodyNotUtf8() : bodyEncoded();
   }
 }
 

@@ -56,6 +56,11 @@ const refused = {
   },
   ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(65_536)] },
+  unsupported: {
+    when: "The body is compressed, or encoded otherwise",
+    as: [errors.bodyEncoded()],
+    headers: ["Accept-Encoding"],
+  },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [
@@ -72,7 +77,7 @@ const refused = {
 
 const { responses, refusalsOf } = describeRefusals(refused, CodedError, { prefix: "feedback_", hasCode: true });
 const ofAny = ["invalid", "unauthorized", "forbidden", "rate_limited", "internal", "unavailable"] as const;
-const withBody = ["timeout", "too_large"] as const;
+const withBody = ["timeout", "too_large", "unsupported"] as const;
 
 const common = { tags: ["Feedback"], security: securedBy("apiKey") };
 const body = (struct: object, value: object): Part => ({

@@ -59,6 +59,11 @@ const refused = {
     as: [errors.outdated("Deployment", "dep_01m7")],
   },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
+  unsupported: {
+    when: "The body is compressed, or encoded otherwise",
+    as: [errors.bodyEncoded()],
+    headers: ["Accept-Encoding"],
+  },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [
@@ -112,7 +117,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
       ...refusalsOf("invalid", "unauthorized", ...(mayForbid(operation) ? ["forbidden" as const] : [])),
       ...refusalsOf(...impliedRefusals(operation), ...refusals),
       ...refusalsOf("rate_limited", "internal", "unavailable"),
-      ...(hasBody ? refusalsOf("timeout", "too_large") : {}),
+      ...(hasBody ? refusalsOf("timeout", "too_large", "unsupported") : {}),
     },
   };
 }

@@ -99,6 +99,7 @@ const headerStructs = {
   "X-RateLimit-Reset": described(v.count, "When the quota resets, in Unix seconds"),
   "Retry-After": described(v.positive, "Seconds to wait before a retry"),
   "WWW-Authenticate": described(v.text, "The scheme of the token that is required"),
+  "Accept-Encoding": described(v.text, "How a request body may be encoded"),
   "X-Request-Id": described(
     v.text,
     "The id of the request in the log: the X-Request-Id that it was sent with, or else a new one",
@@ -174,6 +175,11 @@ const refused = {
   },
   ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
+  unsupported: {
+    when: "The body is compressed, or encoded otherwise",
+    as: [errors.bodyEncoded()],
+    headers: ["Accept-Encoding"],
+  },
   key_reused: { when: "The Idempotency-Key was used with another body or deployment", as: [errors.keyReused()] },
   quota_exhausted: {
     when: "The month's quota is exhausted",

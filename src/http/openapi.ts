@@ -78,7 +78,16 @@ const submitDiagnosis: Described = {
   requestBody: bodyOf(DiagnosisRequest, record),
   responses: {
     [statusOf.created]: answer("The record is stored", rateLimitHeaders, json(refer(DiagnosisResponse))),
-    ...refusalsOf("invalid", "unauthorized", "forbidden", "not_found", "timeout", "too_large", "key_reused"),
+    ...refusalsOf(
+      "invalid",
+      "unauthorized",
+      "forbidden",
+      "not_found",
+      "timeout",
+      "too_large",
+      "unsupported",
+      "key_reused",
+    ),
     ...refusalsOf("quota_exhausted", "internal", "overloaded"),
   },
 };
@@ -96,7 +105,7 @@ const submitDiagnoses: Described = {
       rateLimitHeaders,
       json(refer(DiagnosisResults)),
     ),
-    ...refusalsOf("invalid", "unauthorized", "timeout", "too_large", "internal", "overloaded"),
+    ...refusalsOf("invalid", "unauthorized", "timeout", "too_large", "unsupported", "internal", "overloaded"),
   },
 };
 

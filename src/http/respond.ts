@@ -44,6 +44,7 @@ export const statusOf: Record<"ok" | "created" | "no_content" | "not_modified" |
   invalid: 400,
   timeout: 408,
   too_large: 413,
+  unsupported: 415,
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
@@ -63,6 +64,7 @@ const headersOf: Partial<Record<ErrorKind, HeaderValues>> = {
   // The rest of the body is not read, so the connection cannot be used again.
   too_large: { Connection: "close" },
   timeout: { Connection: "close" },
+  unsupported: { "Accept-Encoding": "identity" },
   overloaded: { "Retry-After": "1" },
   unavailable: { "Retry-After": "1" },
 };

@@ -1,4 +1,6 @@
 // Runs on every runtime.
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readUsage, revokeApiKey } from "../actions.ts";
@@ -47,6 +49,52 @@ async function send(world: World, body: RequestInit["body"], headers: Record<str
   } as RequestInit);
   return readAnswer(await world.fetch(request));
 }
+
+test("whatever reads a body refuses a compressed one with 415", async () => {
+  const world = await createWorld({ monthlyLimit: 10 });
+  const encode = (text: string) => new Uint8Array(gzipSync(text));
+  const json = { "Content-Type": "application/json" }, own = { ...json, Authorization: `Bearer ${world.key}` };
+  const admin = { ...json, Authorization: `Bearer ${adminToken}` };
+  const routes: [method: string, path: string, headers: Record<string, string>][] = [
+    ["POST", `/v1/diagnosis?deployId=${world.deployId}`, own],
+    ["POST", `/v1/prompts?deployId=${world.deployId}`, own],
+    ["POST", "/v1/diagnoses", own],
+    ["POST", "/v1/feedback", own],
+    ["PUT", `/v1/diagnosis/diag_${"0".repeat(26)}/feedback/thumb`, own],
+    ["POST", "/admin/v1/workspaces", admin],
+    ["PATCH", `/admin/v1/workspaces/${world.workspaceId}`, admin],
+    ["POST", "/mcp", { ...admin, Accept: "application/json, text/event-stream" }],
+  ];
+  for (const [method, path, headers] of routes) {
+    const request = new Request(`http://ledger.test${path}`, {
+      ...{ method, headers: { ...headers, "Content-Encoding": "gzip" } },
+      body: encode(JSON.stringify(goodBody)),
+    });
+    const { status, text, headers: received } = await readAnswer(await world.fetch(request));
+    assert.is(status, 415, `${method} ${path}: ${text}`);
+    assert.match(text, "Request body must be sent without Content-Encoding");
+    assert.is(received.get("Accept-Encoding"), "identity");
+  }
+  assert.is((await readUsage(world.admin, world.workspaceId)).used, 0);
+});
+
+test("a body that is compressed at random is refused, and a plain one whose header says so is read", async () => {
+  const world = await createWorld();
+  const encodings = [gzipSync, deflateSync, deflateRawSync, brotliCompressSync];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ minLength: 1, maxLength: 200 }),
+      fc.constantFrom(...encodings),
+      async (input, encode) => {
+        const text = JSON.stringify({ ...goodBody, content: { input } }), headers = { "Content-Encoding": "x" };
+        assert.is((await send(world, new Uint8Array(encode(text)), headers)).status, 415);
+        // As a host leaves it that has decoded the body.
+        assert.is((await send(world, text, headers)).status, 201);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
 
 /** A world in which the rest of a body may take any time until it is dropped. */
 async function createPatientWorld(maxBodyBytes: number): Promise<World> {

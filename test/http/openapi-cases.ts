@@ -1,4 +1,5 @@
 // Requests to each operation that the service describes, so that they get each of the responses described.
+import { gzipSync } from "node:zlib";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
@@ -1043,6 +1044,11 @@ export const spoil: Record<number, (good: Sent, operation: Operation, world: Ope
   },
   412: (good) => ({ ...good, headers: { "If-Match": '"99"' } }),
   413: (good) => ({ ...good, body: { padding: "x".repeat(5000) } }),
+  415: (good) => ({
+    ...good,
+    headers: { ...good.headers, "Content-Encoding": "gzip" },
+    body: new Uint8Array(gzipSync(JSON.stringify(good.body ?? {}))),
+  }),
   // In management, worldFor has sent too many before.
   429: async (good, operation, { workspaceId, manage }) => {
     if (isManagement(operation)) return { ...good, headers: wrongToken };

@@ -113,7 +113,11 @@ export function readContract(document: OpenApi, foundAt: string) {
     const request = new Request(`${base}${filled}${query}`, {
       method,
       headers: { ...headers, ...sent.headers, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
-      body: body instanceof ReadableStream ? body : body === undefined ? null : JSON.stringify(body),
+      body: body instanceof ReadableStream || body instanceof Uint8Array
+        ? body
+        : body === undefined
+        ? null
+        : JSON.stringify(body),
       duplex: "half",
     } as RequestInit);
     return sent.url === undefined ? request : Object.defineProperty(request, "url", { value: sent.url });

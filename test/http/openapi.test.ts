@@ -38,7 +38,7 @@ async function send(operation: Operation, sent: Sent, status: number, { fetch, k
   const tokens: Record<string, string> = { apiKey: key, adminToken };
   const [scheme] = operation.security.flatMap(Object.keys);
   const headers: Record<string, string> = scheme === undefined ? {} : { Authorization: `Bearer ${tokens[scheme]}` };
-  const isOdd = [400, 401, 403, 408, 413].includes(status) || "Authorization" in (sent.headers ?? {});
+  const isOdd = [400, 401, 403, 408, 413, 415].includes(status) || "Authorization" in (sent.headers ?? {});
   if (!isOdd) contract.checkSent(operation, sent);
   const answer = await readAnswer(await fetch(contract.toRequest(operation, sent, headers)));
   assert.is(answer.status, status, answer.text);

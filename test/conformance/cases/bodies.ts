@@ -1,4 +1,5 @@
 // Bodies that are refused, and the errors that say why.
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import * as assert from "uvu/assert";
 import { goodBody } from "../../helpers.ts";
 import { isRecorded, isRefusal } from "../answers.ts";
@@ -95,6 +96,17 @@ const refusals: [name: string, body: unknown, error: string][] = [
   ["a surrogate in UTF-8", new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), notUtf8],
 ];
 
+const encodings: [name: string, encode: (text: string) => Uint8Array][] = [
+  ["gzip", gzipSync],
+  ["GZIP", gzipSync],
+  ["x-gzip", gzipSync],
+  ["deflate", deflateSync],
+  ["deflate", deflateRawSync],
+  ["br", brotliCompressSync],
+  ["gzip, identity", gzipSync],
+  ["gzip, gzip", (text) => gzipSync(gzipSync(text))],
+];
+
 export const bodyCases: Case[] = [
   ...refusals.map(([name, body, error]): Case => [
     `POST answers 400 to ${name}`,
@@ -108,6 +120,21 @@ export const bodyCases: Case[] = [
     for (const [name, body] of refusals) assert.is((await submit(own, body)).status, 400, name);
     const { ledgers } = await own.manage<{ ledgers: unknown[] }>("GET", `/verify?workspaceId=${own.workspaceId}`);
     assert.equal([(await usageOf(own)).used, ledgers], [0, []]);
+  }),
+  ownCase("a compressed body is 415, which names Content-Encoding, costs nothing and stores nothing", async (own) => {
+    const text = JSON.stringify(goodBody),
+      as = (encoding: string) => ({ headers: [bearer(own.key), `Content-Encoding: ${encoding}`] });
+    for (const [encoding, encode] of encodings) {
+      const answer = await submit(own, new Uint8Array(encode(text)), as(encoding));
+      isRefusal(answer, 415, "Request body must be sent without Content-Encoding");
+      assert.is(answer.headers.get("accept-encoding"), "identity");
+    }
+    // What is not compressed is what it is, whatever the header says.
+    for (const encoding of ["identity", "Identity", ""]) {
+      isRecorded(await submit(own, text, as(encoding)));
+      isRefusal(await submit(own, new Uint8Array([0xff]), as(encoding)), 400, notUtf8);
+    }
+    assert.is((await usageOf(own)).used, 3);
   }),
   ownCase("a body of 1 MiB is accepted, one byte more is 413, with its length and in chunks", async (own) => {
     const limit = 1024 * 1024;
