@@ -5,6 +5,7 @@ import { invalid } from "./errors.ts";
 import { isApiKey, isToken } from "./ids.ts";
 import { isSignedToken, readPeopleSettings } from "./people-settings.ts";
 import type { PeopleSettings } from "./people-settings.ts";
+import { proxyFault } from "./proxy-url.ts";
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const logFormats = ["text", "json"] as const;
@@ -51,6 +52,8 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   /** Hosts, as in `hooks.internal` or `10.0.0.7:8080`, that webhooks may reach inside, and by http. */
   webhookAllow: readonly string[];
+  /** The URL of the proxy through which webhooks are sent; undefined without one. */
+  webhookProxy: string | undefined;
   /** Scheduled backups; undefined if none are made. */
   backups: BackupSettings | undefined;
   /** The path of the file with the key of encrypted backups. */
@@ -124,6 +127,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push("WEBHOOK_ALLOW must be hosts such as hooks.internal or 10.0.0.7:8080, separated by commas");
   }
 
+  const webhookProxy = read("WEBHOOK_PROXY");
+  const webhookProxyFault = webhookProxy === undefined ? undefined : proxyFault(webhookProxy);
+  if (webhookProxyFault !== undefined) faults.push(`WEBHOOK_PROXY ${webhookProxyFault}`);
+
   const config: Config = Object.freeze({
     database: Object.freeze({ url, authToken }),
     databaseAdminUrl: isFileUrl(url) ? undefined : databaseAdminUrl,
@@ -144,6 +151,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     shutdownTimeout: 1000 * integer("SHUTDOWN_TIMEOUT", 10, 1, 3600),
     corsOrigins: Object.freeze(corsOrigins),
     webhookAllow: Object.freeze(webhookAllow),
+    webhookProxy,
     backups: readBackupSettings(read, isFileUrl(url), faults),
     backupKeyFile: read("BACKUP_KEY_FILE"),
   });

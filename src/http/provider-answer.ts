@@ -1,7 +1,9 @@
 // Reads what an identity provider answers: bounded in time and size, and from the address that was asked alone. Answers that change
 // seldom are kept.
 import { providerAway, Refusal } from "../common/errors.ts";
+import { describeError } from "../common/log.ts";
 import type { Store } from "../management/operation.ts";
+import { because } from "./sign-in-fault.ts";
 
 const timeout = 5_000; // ms
 const maxBytes = 262_144;
@@ -12,10 +14,11 @@ type Sent = { method?: string; headers?: Record<string, string>; body?: URLSearc
 export const boundedFetch =
   (send: typeof fetch) => async (url: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Response> => {
     const { host } = new URL(url), signal = AbortSignal.timeout(timeout);
-    const refuse = () => {
-      throw providerAway(
+    const refuse = (error: unknown) => {
+      const refusal = providerAway(
         signal.aborted ? `${host} did not answer within ${timeout / 1000} s` : `the connection to ${host} failed`,
       );
+      throw because(refusal, `${refusal.message}: ${describeError(error)}`);
     };
     // Workers know no other way to follow no redirect.
     const init: RequestInit = { method, headers, redirect: "manual", signal, ...body !== undefined && { body } };

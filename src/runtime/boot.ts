@@ -8,6 +8,7 @@ import type { Clock } from "../common/domain.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
+import { readProxyUrl } from "../common/proxy-url.ts";
 import { consolePath, mcpPath } from "../http/face.ts";
 import { serveDatabase } from "../http/service.ts";
 import { claimFile, whileServed } from "../database/file-claim.ts";
@@ -28,6 +29,7 @@ import { openLogOutput } from "./log-output.ts";
 import { openConfigured } from "./open-configured.ts";
 import { openPlace } from "./open-place.ts";
 import { addressFault, send } from "./outbound.ts";
+import { outgoingFetch } from "./proxy.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { servedFaces } from "./served-faces.ts";
 import type { Listen, Server } from "./server.ts";
@@ -71,12 +73,15 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const { pages, faces } = servedFaces(config, forAgents, {
     faultOf: addressFault,
     log,
+    fetch: outgoingFetch,
     onWebhook: () => deliverer.wake(),
     readBackups: fileOf(config.database) === undefined ? undefined : () => backups?.state() ?? "off",
   });
   const settings = { maxBodyBytes, bodyBudgetBytes, corsOrigins, metricsToken, faces };
   const service = serveDatabase(database, { clock, log: warnOfUsedQuotas(log, clock), ...settings });
-  const sending = { allowed: config.webhookAllow, timeout: webhookTimeout };
+  const { webhookAllow: allowed, webhookProxy } = config;
+  const proxy = webhookProxy === undefined ? undefined : readProxyUrl("WEBHOOK_PROXY", webhookProxy);
+  const sending = { allowed, proxy, timeout: webhookTimeout };
   const deliverer = startDeliverer({
     ...{ database, clock, log, metrics: service.metrics },
     send: (request) => send(request, sending),

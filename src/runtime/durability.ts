@@ -3,6 +3,7 @@
 import { describeDatabase } from "../common/config.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
+import { outgoingFetch } from "./proxy.ts";
 
 const timeout = 5_000; // ms
 
@@ -12,7 +13,7 @@ export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log,
   let mode: unknown;
   try {
     const endpoint = `${adminUrl.replace(/\/+$/, "")}/v1/namespaces/default/config`;
-    const response = await fetch(endpoint, { signal: AbortSignal.timeout(timeout) });
+    const response = await outgoingFetch(endpoint, { signal: AbortSignal.timeout(timeout) });
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     mode = ((await response.json()) as { durability_mode?: unknown }).durability_mode;
   } catch (error) {

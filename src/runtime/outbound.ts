@@ -7,7 +7,9 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import process from "node:process";
 import { hostOf, isNamed, notPublic, urlFault } from "../common/outbound-url.ts";
+import { isDirect, optionsVia } from "./proxy.ts";
 
 /** What is sent. `headers` has no Host and no Content-Length. */
 export type OutboundRequest = { url: string; headers: Record<string, string>; body: string };
@@ -20,6 +22,8 @@ export type OutboundOptions = {
   allowed: readonly string[];
   /** ms that all of it may take. */
   timeout: number;
+  /** The proxy that connects, to the address that was checked. It gets only the names of `allowed` hosts. */
+  proxy?: URL | undefined;
   /** Replaces what resolves names. */
   resolve?: (name: string) => Promise<string[]>;
   /** Certificates of authorities to trust besides those of the machine, in PEM. */
@@ -126,7 +130,7 @@ async function query(name: string): Promise<string[]> {
  */
 export async function send(
   { url: text, headers, body }: OutboundRequest,
-  { allowed, timeout, resolve, ca, ownAddresses = ownAddressesNow }: OutboundOptions,
+  { allowed, timeout, proxy, resolve, ca, ownAddresses = ownAddressesNow }: OutboundOptions,
 ): Promise<OutboundResponse> {
   const own = ownAddresses(), fault = addressFault(text, allowed, own);
   if (fault !== undefined) throw new Error(`The URL ${fault}`);
@@ -136,13 +140,16 @@ export async function send(
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(new Error(`No response in ${timeout / 1000} s`)), timeout);
   try {
-    const addresses = isIP(host) > 0 ? [host] : await Promise.race([resolveAll(host), aborted(signal)]);
+    const via = proxy === undefined || isDirect(url, process.env) ? undefined : proxy;
+    // A name that may lead anywhere is the proxy's to resolve.
+    const isFinal = isIP(host) > 0 || via !== undefined && isAllowed;
+    const addresses = isFinal ? [host] : await Promise.race([resolveAll(host), aborted(signal)]);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
     const hidden = isAllowed ? undefined : addresses.find((address) => isInside(address, own));
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
     // A machine may have no way to some of them, most often to those of IPv6.
     const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);
-    const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca }, signal);
+    const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca, via }, signal);
     return await others.reduce(
       (sent, address) =>
         sent.catch((error: unknown) => {
@@ -172,11 +179,16 @@ type Exchange = {
   headers: Record<string, string>;
   body: string;
   ca: string | undefined;
+  via: URL | undefined;
 };
 
 /** Sends a request to an address, whatever its name leads to by now, and reads the beginning of the response. */
-function exchange({ url, host, address, headers, body, ca }: Exchange, signal: AbortSignal): Promise<OutboundResponse> {
-  return new Promise((resolve, reject) => {
+async function exchange(
+  { url, host, address, headers, body, ca, via }: Exchange,
+  signal: AbortSignal,
+): Promise<OutboundResponse> {
+  const proxied = via === undefined ? { agent: false } : await optionsVia(via, url, { address, ca }, signal);
+  return await new Promise((resolve, reject) => {
     signal.throwIfAborted();
     let giveUp = () => reject(signal.reason);
     const isSecure = url.protocol === "https:";
@@ -185,8 +197,11 @@ function exchange({ url, host, address, headers, body, ca }: Exchange, signal: A
       port: url.port || (isSecure ? 443 : 80),
       path: url.pathname + url.search,
       method: "POST",
-      headers: { ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)), Connection: "close" },
-      agent: false,
+      ...proxied,
+      headers: {
+        ...{ ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)), Connection: "close" },
+        ...proxied.headers,
+      },
       // The certificate must be one of the name, though the connection goes to an address.
       ...isSecure ? { servername: isIP(host) > 0 ? "" : host, ...ca === undefined ? {} : { ca } } : {},
     }, (response) => {

@@ -4,6 +4,7 @@ import { AwsV4Signer } from "aws4fetch";
 import type { BucketSettings } from "../common/bucket-settings.ts";
 import { conflict } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
+import { outgoingFetch } from "./proxy.ts";
 
 /** A request. Its path follows the URL of the bucket. */
 export type S3Request = {
@@ -61,7 +62,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
       headers: { ...headers, "X-Amz-Content-Sha256": createHash("sha256").update(body ?? "").digest("hex") },
     });
     const signed = await signer.sign();
-    const response = await fetch(signed.url, {
+    const response = await outgoingFetch(signed.url, {
       ...{
         method,
         headers: signed.headers,

@@ -13,7 +13,8 @@ import { peopleOf } from "../http/people.ts";
 /**
  * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
  * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created,
- * and `readBackups` for pages that show how backups are. `log` gets why sign-ins are refused.
+ * and `readBackups` for pages that show how backups are. `log` gets why sign-ins are refused, and `fetch` asks
+ * their provider.
  */
 export function servedFaces(
   { adminToken, management: tokens, webhookAllow, people }: Pick<
@@ -21,17 +22,18 @@ export function servedFaces(
     "adminToken" | "management" | "webhookAllow" | "people"
   >,
   others: readonly Face[] = [],
-  { faultOf = urlFault, onWebhook, readBackups, log }: {
+  { faultOf = urlFault, onWebhook, readBackups, log, fetch: send }: {
     faultOf?: typeof urlFault;
     onWebhook?: () => void;
     readBackups?: ReadBackups | undefined;
     log?: Log | undefined;
+    fetch?: typeof fetch;
   } = {},
 ): { pages: ConsoleFace; faces: Face[] } {
   const pages = consolePagesWith({ mayBeOff: true, readBackups });
   const management = managementWith({ adminToken, tokens }, undefined, {
     urlFault: (url) => faultOf(url, webhookAllow),
-    people: people && peopleOf(people, fetch, log),
+    people: people && peopleOf(people, send, log),
     onWebhook,
   });
   return { pages, faces: [management, openapi(), feedback(), pages, ...others] };

@@ -12,6 +12,7 @@ import { loadCommit } from "./commit.ts";
 import { createNewFile } from "./new-file.ts";
 import type { NewFile } from "./new-file.ts";
 import { onFile } from "./atomic-file.ts";
+import { outgoingFetch } from "./proxy.ts";
 
 /** Node's own reader of arguments, which Bun and Deno have too. */
 export { parseArgs };
@@ -124,7 +125,7 @@ stderr.on("error", (error: NodeJS.ErrnoException) => {
 
 /** fetch that sends a request once. Deno would send it again if a connection that was kept alive goes down. */
 export const fetchOnce = (url: string, init: RequestInit): Promise<Response> =>
-  fetch(url, { ...init, ...(client ??= createClient()) } as RequestInit);
+  outgoingFetch(url, { ...init, ...(client ??= createClient()) } as RequestInit);
 
 declare const Deno: { createHttpClient(options: object): object };
 

@@ -8,6 +8,7 @@ import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { emptyOutcomes, startLoad } from "../faults/load.ts";
 import { refuse, startBucket } from "../runtime/bucket.ts";
 import type { Fault } from "../runtime/bucket.ts";
+import { startProxy } from "../runtime/raw-proxy.ts";
 import { commandOf, currentRuntime } from "../runtimes.ts";
 import { createChecks } from "./backup-checks.ts";
 import { runIn } from "./places.ts";
@@ -50,6 +51,21 @@ test("after the disk is gone, the newest backup restores with all that was answe
     const { lost, faults } = await audit(seeded, { ...emptyOutcomes(), recorded });
     assert.equal([lost, faults], [0, []]);
   }
+});
+
+test("the proxies of the environment lead to the bucket, on each runtime", async () => {
+  const { port } = new URL(bucket.env.AWS_ENDPOINT_URL_S3), proxy = await startProxy(() => Number(port));
+  const env = { AWS_ENDPOINT_URL_S3: "http://storage.test", HTTP_PROXY: proxy.url, http_proxy: proxy.url };
+  const { code, out, said } = await cli(["backup", "now", "--json"], env);
+  assert.is(code, 0, said);
+  const { name } = JSON.parse(out) as { name: string };
+  assert.ok(proxy.heads.some((head) => head.startsWith("PUT http://storage.test/backups/prod/ledger/")));
+  assert.is((await cli(["backup", "check", name], env)).code, 0);
+  const count = proxy.heads.length;
+  const direct = await cli(["backup", "list"], { ...env, NO_PROXY: "storage.test", no_proxy: "storage.test" });
+  assert.match(direct.said, /s3:\/\/backups\/prod\/ledger cannot be listed: /);
+  assert.is(proxy.heads.length, count);
+  proxy.close();
 });
 
 test("the service on another machine finds the place by the settings alone", async () => {

@@ -37,6 +37,7 @@ test("without settings it serves a file in the working directory on loopback", (
     shutdownTimeout: 10_000,
     corsOrigins: [],
     webhookAllow: [],
+    webhookProxy: undefined,
     backups: undefined,
     backupKeyFile: undefined,
   });

@@ -6,7 +6,7 @@ type Server = new (options: object) => { run(): Promise<{ port: number }> };
 
 const S3rver = module.createRequire(import.meta.url)("@20minutes/s3rver") as Server;
 const { port } = await new S3rver({
-  ...{ address: "127.0.0.1", port: 0, silent: true, directory: process.argv[2] },
+  ...{ address: "127.0.0.1", port: 0, silent: true, vhostBuckets: false, directory: process.argv[2] },
   configureBuckets: [{ name: "backups", configs: [] }],
 }).run();
 console.log(`Listening on ${port}`);

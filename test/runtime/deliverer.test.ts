@@ -10,6 +10,7 @@ import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { NewWebhook } from "../../src/management/webhooks.ts";
 import { adminToken } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
+import { startProxy } from "./raw-proxy.ts";
 import { createReceiver, manage } from "./receiver.ts";
 import type { Received } from "./receiver.ts";
 
@@ -43,6 +44,25 @@ test("a service sends what happens, signed, and names what it may not reach", as
   assert.not.match(service.output(), "/hook");
   assert.is(await service.stop(), 0);
   receiver.close();
+});
+
+test("a service sends through the proxy that WEBHOOK_PROXY names, and not through that of the environment", async () => {
+  const receiver = await createReceiver((response) => response.writeHead(200).end("taken"));
+  const port = Number(new URL(receiver.url).port);
+  const [proxy, other] = await Promise.all([1, 2].map(() => startProxy(() => port)));
+  const settings = {
+    ...{ DATABASE_URL: `file:${folder.path}/proxied.db`, ADMIN_TOKEN: adminToken, WEBHOOK_ALLOW: "hooks.test" },
+    ...{ WEBHOOK_PROXY: proxy!.url, HTTP_PROXY: other!.url, http_proxy: other!.url },
+  };
+  const service = await startService(currentRuntime, settings);
+  const hook = { url: "http://hooks.test/hook", events: "workspace.*" };
+  await manage<NewWebhook>(service.url, "POST", "/webhooks", hook);
+  await manage(service.url, "POST", "/workspaces", { name: "Acme" });
+  await until(() => receiver.received.length > 0);
+  assert.match(proxy!.heads[0]!, "POST http://hooks.test/hook HTTP/1.1");
+  assert.equal(other!.heads, []);
+  assert.is(await service.stop(), 0);
+  for (const each of [proxy!, other!, receiver]) each.close();
 });
 
 test("a service that stops waits for the request that it sends, and sends the rest when it starts again", async () => {
