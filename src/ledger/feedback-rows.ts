@@ -4,7 +4,7 @@ import { groupBy } from "../common/group-by.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
-import { integer } from "../database/row.ts";
+import { integer, text } from "../database/row.ts";
 import type { Count, Said, Subject, Voice, Workspace } from "./feedback-state.ts";
 import { blockOf } from "./blocks.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
@@ -17,6 +17,8 @@ export type Change = {
   subject: Subject;
   authors: Count;
   voice: Voice;
+  /** When the piece that it replaces was given, if that waits for its record. */
+  seenAt: number | null;
 };
 
 /** How many changes of a piece are kept, with the last one. */
@@ -24,9 +26,9 @@ export const keptChanges = 100;
 
 // Most changes of a batch have these in common, and a batch of the statements is those that do: to take a member out of JSON
 // costs as much as to find a row. `change` is the number of the change, and `seen` that of the piece it replaces, or 0. `names`
-// and `authors` are how many the record has without those that are withdrawn.
+// and `authors` are how many the record has without those that are withdrawn. `seen_at` tells pieces that wait from others.
 const sharedColumns = [
-  ...["workspace_id", "name", "kind", "source", "only_deployment", "waits", "withdraws", "change", "seen"],
+  ...["workspace_id", "name", "kind", "source", "only_deployment", "waits", "withdraws", "change", "seen", "seen_at"],
   ...["names", "authors"],
 ];
 // `place` is the position of the record, or the idempotency key that it is awaited under. `ended` is what was said in between.
@@ -81,18 +83,26 @@ const isAsSeen = `iif(
         and w.change > coalesce((select max(f.change) from earlier_feedback f where ${isOfPiece}), 0)
     )`;
 
+/** The same of one that waits, which has no number. In one moment another process may have given the same. */
+const isAsSeenWaiting = `f.given_at = w.seen_at and (
+      f.given_at < :now or (f.value, f.comment, f.source) is not (w.value, w.comment, w.source)
+    )`;
+
 const isOnRecord = ({ subject }: Change): boolean => subject.position !== null;
 const isGiven = ({ voice }: Change): boolean => voice.current !== undefined;
 const isThere = ({ voice }: Change): boolean => voice.stored > 0;
 const hasEnded = ({ voice }: Change): boolean => voice.ended.length > 0;
 const isLong = (change: Change): boolean => numberOf(change) > keptChanges;
-/** Whether no statement follows the one that stores it. */
-const isStoredLast = (change: Change): boolean =>
-  isOnRecord(change) && isGiven(change) && !hasEnded(change) && !isLong(change);
+/** Whether one statement stores or removes the piece, and returns it. Others were withdrawn before they were stored. */
+const isReturned = (change: Change): boolean => isGiven(change) || isThere(change);
+
+// As bytes, as a query returns texts. A statement that begins with `with` would be taken for one.
+const returning = (place: string) => `returning cast(${place} || ' ' || name || ' ' || author as blob) as piece`;
+const returningPiece = returning("position"), returningWaiting = returning("workspace_id || ' ' || key");
 
 /**
  * Statements, in their order, and the changes that each is for. A piece that another process has changed since it was read
- * stays as it is. One whose record or workspace was deleted is not stored.
+ * stays as it is. One whose record or workspace was deleted is not stored. Each piece that is stored or removed is returned.
  */
 const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   {
@@ -117,11 +127,11 @@ const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   },
   {
     isFor: (change) => isOnRecord(change) && isThere(change) && !isGiven(change),
-    sql: `${withWanted(["place", "author"])}
-    delete from feedback where (position, name, author) in (
+    sql: `delete from feedback where (position, name, author) in (
+      ${withWanted(["place", "author"])}
       select f.position, f.name, f.author from wanted w cross join feedback f on ${isOfPiece} and f.change = w.seen
       where not w.waits and w.withdraws and w.is_settled
-    )`,
+    ) ${returningPiece}`,
   },
   // Storing a record takes what waits for it only if its key is new. An expired one may not have been removed yet.
   {
@@ -133,31 +143,37 @@ const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   },
   {
     isFor: (change) => !isOnRecord(change) && !isGiven(change),
-    sql: `${withWanted(["place", "author"])}
-    delete from waiting_feedback where (workspace_id, key, name, author) in (
-      select workspace_id, place, name, author from wanted where waits and withdraws
-    )`,
+    sql: `delete from waiting_feedback where (workspace_id, key, name, author) in (
+      ${withWanted(["place", "author"])}
+      select f.workspace_id, f.key, f.name, f.author
+      from wanted w cross join waiting_feedback f on ${isWaiting} and f.given_at = w.seen_at
+      where w.waits and w.withdraws
+    ) ${returningWaiting}`,
   },
   {
     isFor: (change) => !isOnRecord(change) && isGiven(change),
-    sql: `${withWanted(["place", "author", "value", "comment"])}
-    insert into waiting_feedback (workspace_id, key, name, author, deployment_id, value, comment, source, given_at)
+    sql: `insert into waiting_feedback
+      (workspace_id, key, name, author, deployment_id, value, comment, source, given_at)
+    ${withWanted(["place", "author", "value", "comment"])}
     select workspace_id, place, name, author, only_deployment, value, comment, source, :now from wanted w
-    where waits and not withdraws and is_settled and not ${hasArrived} and (
-      exists (select 1 from waiting_feedback f where ${isWaiting})
-      or ${isFree("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.place")}
+    where waits and not withdraws and is_settled and not ${hasArrived} and iif(
+      w.seen > 0,
+      exists (select 1 from waiting_feedback f where ${isWaiting} and ${isAsSeenWaiting}),
+      ${isFree("waiting_feedback", "f.workspace_id = w.workspace_id and f.key = w.place")}
     )
     on conflict do update set deployment_id = excluded.deployment_id, value = excluded.value,
-      comment = excluded.comment, source = excluded.source, given_at = excluded.given_at`,
+      comment = excluded.comment, source = excluded.source, given_at = excluded.given_at
+    ${returningWaiting}`,
   },
   {
     isFor: (change) => isOnRecord(change) && isGiven(change),
-    sql: `${withWanted(["place", "author", "value", "comment"])}
-    insert into feedback (position, name, author, value, comment, source, given_at, change)
+    sql: `insert into feedback (position, name, author, value, comment, source, given_at, change)
+    ${withWanted(["place", "author", "value", "comment"])}
     select place, name, author, value, comment, source, :now, change from wanted w
     where not waits and not withdraws and is_settled and ${isAsSeen}
     on conflict do update set value = excluded.value, comment = excluded.comment, source = excluded.source,
-      given_at = excluded.given_at, change = excluded.change`,
+      given_at = excluded.given_at, change = excluded.change
+    ${returningPiece}`,
   },
   {
     // Another process may have used some of the numbers for what was withdrawn since.
@@ -187,21 +203,13 @@ const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   },
 ];
 
-// If the last statement has stored all of the changes, none was overtaken.
-const findOvertaken = `${
-  withWanted(["place", "author", "value", "comment"], "iif(changes() = :stored, '[]', :changes)")
-}
+// A piece that was withdrawn before it was stored.
+const findOvertaken = `${withWanted(["place", "author"])}
   select nth_batch, nth from wanted w
-  where case
-    when waits and withdraws then ${hasArrived}
-    when waits then not exists (
-      select 1 from waiting_feedback f where ${isWaiting} and f.value = w.value and f.comment = w.comment
-    )
-    when withdraws then exists (select 1 from feedback f where ${isOfPiece})
+  where withdraws and seen = 0 and case
+    when waits then ${hasArrived}
+    else exists (select 1 from feedback f where ${isOfPiece})
       or not exists (select 1 from earlier_feedback f where ${isOfPiece} and f.change = w.change - 1)
-    else not exists (
-      select 1 from feedback f where ${isOfPiece} and f.change = w.change and f.value = w.value and f.comment = w.comment
-    )
   end`;
 
 /** Removes expired pieces under the keys for which others wait from now on. */
@@ -225,17 +233,29 @@ export async function writeChanges(
   const batches = [...groupBy(changes, (change) => JSON.stringify(toShared(change))).values()];
   const rows = batches.map((batch) => [...toShared(batch[0]!), batch.map(toOwn)]);
   const validSince = now - keyLifetime;
-  const stored = changes.every(isStoredLast) ? changes.length : -1;
   const blocks = new Set(changes.filter(isOnRecord).map(({ subject }) => blockOf(subject.position!)));
   const workspaces = JSON.stringify([...new Set(changes.map(({ workspace }) => workspace.id))]);
-  const args = { changes: toSqlJson(rows), blocks: JSON.stringify([...blocks]), workspaces, now, validSince, stored };
+  const args = { changes: toSqlJson(rows), blocks: JSON.stringify([...blocks]), workspaces, now, validSince };
   const removals = [removeExpired, ...changes.every(isOnRecord) ? [] : [removeExpiredUnderKeys]];
   const needed = writes.filter(({ isFor }) => changes.some(isFor)).map(({ sql }) => sql);
-  const statements = [...removals, ...needed, findOvertaken].map((sql) => withArgs(sql, args));
-  const results = await database.write(statements);
-  const overtaken = results.at(-1)!.map((row) => batches[integer(row, "nth_batch")]![integer(row, "nth")]!.voice);
-  return { overtaken: new Set(overtaken), expired: results.slice(0, removals.length).flat().length };
+  const isUnstored = changes.some((change) => !isReturned(change));
+  const statements = [...removals, ...needed, ...isUnstored ? [findOvertaken] : []];
+  const results = await database.write(statements.map((sql) => withArgs(sql, args)));
+  const expired = results.splice(0, removals.length).flat().length;
+  const overtaken = new Set(
+    (isUnstored ? results.pop()! : []).map((row) => batches[integer(row, "nth_batch")]![integer(row, "nth")]!),
+  );
+  const written = results.flat(), returned = changes.filter(isReturned);
+  if (written.length < returned.length) {
+    const pieces = new Set(written.map((row) => text(row, "piece")));
+    for (const change of returned) if (!pieces.has(pieceOf(change))) overtaken.add(change);
+  }
+  return { overtaken: new Set(Array.from(overtaken, ({ voice }) => voice)), expired };
 }
+
+/** A piece as the statements return it. */
+const pieceOf = ({ workspace, subject: { position, recordKey }, voice: { name, author } }: Change): string =>
+  `${position ?? `${workspace.id} ${recordKey}`} ${name} ${author}`;
 
 /** Does not count a piece that is withdrawn. */
 function forget({ subject, authors }: Change): void {
@@ -249,7 +269,7 @@ function toShared(change: Change): unknown[] {
   const isSaid = current !== undefined || ended.length > 0;
   return [
     ...[workspace.id, name, isSaid ? workspace.rules.get(name)!.kind : null, current?.source ?? null, onlyDeployId],
-    ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored],
+    ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored, change.seenAt],
     ...[subject.names.stored, authors.stored],
   ];
 }

@@ -10,7 +10,7 @@ import { readStates } from "./feedback-lookup.ts";
 import { writeChanges } from "./feedback-rows.ts";
 import type { Change } from "./feedback-rows.ts";
 import { toStored } from "./feedback-state.ts";
-import type { NameRule, Piece, State, Target, Voice, Workspace } from "./feedback-state.ts";
+import type { NameRule, Piece, Said, State, Target, Voice, Workspace } from "./feedback-state.ts";
 import { placesOf, waitingLimits } from "./waiting-feedback.ts";
 
 /** `rule` is what the workspace has settled about the name. */
@@ -45,11 +45,13 @@ export async function giveFeedback(
   let left = [...pieces.keys()], expired = 0;
   for (let attempt = 1; left.length > 0; attempt++) {
     const states = await readStates(database, left.map((index) => pieces[index]!), now);
-    const changes = new Map<Voice, Change>();
+    const changes = new Map<Voice, Change>(), seen = new Map(states.map(({ voice }) => [voice, voice.current]));
     for (const [nth, index] of left.entries()) {
-      const state = states[nth]!, result = decide(pieces[index]!, state, now);
-      if (result.refusal === undefined && result.isChanged) changes.set(state.voice, toChange(state));
+      const state = states[nth]!, result = decide(pieces[index]!, state, now), before = seen.get(state.voice);
       results[index] = result;
+      if (result.refusal !== undefined || !result.isChanged) continue;
+      if (isRestored(state, before)) changes.delete(state.voice);
+      else changes.set(state.voice, toChange(state, before));
     }
     const written = await writeChanges(database, [...changes.values()], now);
     expired += written.expired;
@@ -61,9 +63,18 @@ export async function giveFeedback(
   return { results, expired };
 }
 
-const toChange = ({ workspace, onlyDeployId, subject, authors, voice }: State): Change => ({
+const toChange = (
+  { workspace, onlyDeployId, subject, authors, voice }: State,
+  before: Said | undefined,
+): Change => ({
   ...{ workspace: workspace!, onlyDeployId, subject, authors, voice },
+  seenAt: subject.position === null ? before?.givenAt ?? null : null,
 });
+
+/** Whether a piece that waits is again what is stored, of the same moment. It has no history, so there is nothing to write. */
+const isRestored = ({ subject, voice: { current } }: State, before: Said | undefined): boolean =>
+  subject.position === null && before !== undefined && current?.value === before.value &&
+  current.comment === before.comment && current.source === before.source && current.givenAt === before.givenAt;
 
 /** What a piece comes to. What it changes is in its state then. */
 function decide(piece: Piece, state: State, now: number): FeedbackResult {

@@ -157,14 +157,19 @@ test("a batch fills and frees the places of a record in its order", async () => 
 });
 
 /** Gives pieces while another process gives others, between what it reads and what it writes. */
-async function giveBeside(database: Database, pieces: Piece[], others: Piece[]): Promise<FeedbackResult[]> {
+async function giveBeside(
+  database: Database,
+  pieces: Piece[],
+  others: Piece[],
+  results: FeedbackResult[] = [],
+): Promise<FeedbackResult[]> {
   let left: Piece[] | undefined = others;
   const beside: Database = {
     ...database,
     async read(statement) {
       const rows = await database.read(statement), now = left;
       left = undefined;
-      for (const one of now ?? []) await giveFeedback(database, [one], noon);
+      for (const one of now ?? []) results.push(...(await giveFeedback(database, [one], noon)).results);
       return rows;
     },
   };
@@ -186,6 +191,74 @@ test("changes of one piece by two processes are numbered without a gap", async (
         await giveFeedback(world.database, [of(false), of(undefined)], noon);
       }
       assert.equal(await faultsOf(world), []);
+    }
+  }
+});
+
+const change = fc.record({
+  value: fc.constantFrom(true, true, false, undefined),
+  comment: fc.constantFrom("", "", "because"),
+});
+
+test("of two processes that change one piece, each is told what it changed, as if one came after the other", async () => {
+  const changes = fc.array(change, { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 4 }), changes, changes, async (nth, own, others) => {
+      const run = async (give: (database: Database, pieces: Piece[], rest: Piece[]) => Promise<FeedbackResult[][]>) => {
+        const { world, keyHash, targets } = await createStage();
+        const toPiece = (more: Partial<Piece>) => pieceOf(keyHash, targets[nth]!, more);
+        const results = await give(world.database, own.map(toPiece), others.map(toPiece));
+        const rows = await Promise.all(
+          ["feedback", "waiting_feedback"].map((table) =>
+            world.database.read({ sql: `select name, author, value, comment from ${table} order by name, author` })
+          ),
+        );
+        assert.equal(await faultsOf(world), []);
+        return JSON.stringify([results.map((each) => each.map((result) => outcomeOf(result))), rows]);
+      };
+      const inTurn = async (database: Database, first: Piece[], second: Piece[]): Promise<FeedbackResult[][]> => [
+        (await giveFeedback(database, first, noon)).results,
+        (await giveFeedback(database, second, noon)).results,
+      ];
+      const together = await run(async (database, pieces, rest) => {
+        const results: FeedbackResult[] = [];
+        return [await giveBeside(database, pieces, rest, results), results];
+      });
+      const orders = [
+        await run(inTurn),
+        await run(async (database, pieces, rest) => (await inTurn(database, rest, pieces)).reverse()),
+      ];
+      assert.ok(orders.includes(together), `${together} is neither of\n${orders.join("\n")}`);
+    }),
+    { numRuns: isFull && currentRuntime === "Node" ? 400 : 40 },
+  );
+});
+
+test("the same at once on several services is a change for at most one of them", async () => {
+  const changesOf = (results: FeedbackResult[]) => results.map((result) => result.refusal ?? result.isChanged).sort();
+  for (const value of [true, false, undefined]) {
+    for (const nth of [0, 1, 2, 3, 4]) {
+      const alone = await createStage(), { world, keyHash, targets } = await createStage();
+      const [one, ...others] = Array.from({ length: 3 }, () => pieceOf(keyHash, targets[nth]!, { value }));
+      const { results: [expected] } = await giveFeedback(alone.world.database, [one!], noon);
+      // All have read before one of them writes.
+      let readers = 0, release = () => {};
+      const gate = new Promise<void>((resolve) => release = resolve);
+      const database: Database = {
+        ...world.database,
+        async read(statement) {
+          const rows = await world.database.read(statement);
+          if (++readers === 3) release();
+          await gate;
+          return rows;
+        },
+      };
+      const given = await Promise.all([one!, ...others].map((piece) => giveFeedback(database, [piece], noon)));
+      assert.equal(
+        changesOf(given.flatMap(({ results }) => results)),
+        [false, false, ...changesOf([expected!])],
+        `${value} ${nth}`,
+      );
     }
   }
 });
