@@ -8,6 +8,8 @@ import { check, described, exactly, listOf, option, optional, refined } from "..
 import * as v from "../management/values.ts";
 import { applyEdits } from "./edits.ts";
 import { workspaceOf } from "./session.ts";
+import { declarationsByName } from "./declaration-list.ts";
+import { shownAs } from "./schemas.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 
 const prompt = described(v.promptReference, "The name of the prompt, such as support/assistant, or its id");
@@ -74,6 +76,48 @@ const edits = refined(
 );
 const { messages, llmConfig, declarations } = promptContent;
 
+const messagesInput = shownAs(optional(messages), {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      role: { type: "string", description: "The role of its author, such as system or user" },
+      content: { type: "string", description: "Its text, or an array of parts in the format of the model's provider" },
+    },
+    required: ["role", "content"],
+  },
+  description: "All messages, in the order in which the model gets them",
+});
+const llmConfigInput = shownAs(llmConfig, {
+  type: "object",
+  // Some providers of models take no object without members.
+  properties: {
+    provider: { type: "string" },
+    model: { type: "string" },
+    temperature: { type: "number" },
+  },
+  description: "The settings of the model, any JSON object. It replaces that of the version as a whole",
+});
+const declarationsInput = shownAs(
+  declarations,
+  {
+    type: "array",
+    items: {
+      type: "object",
+      properties: {
+        name: { type: "string", description: "The name of the variable" },
+        type: { type: "string", enum: ["text", "number", "boolean", "messages"] },
+        example: { type: "string", description: "A value for previews. Of another type than text, its JSON" },
+        required: { type: "boolean", description: "Whether it needs a value. Default: true" },
+        description: { type: "string", description: "What it is for" },
+      },
+      required: ["name", "type"],
+    },
+    description: "The variables that declare a type. It replaces the declarations of the version as a whole",
+  },
+  declarationsByName,
+);
+
 const publishVersion = tool({
   name: "publish_version",
   title: "Publish a version",
@@ -89,11 +133,11 @@ const publishVersion = tool({
     prompt,
     baseVersion: option(v.positive, "The newest version, as you read it. Without it a prompt is created"),
     edits: option(edits, "Replacements in the texts of the messages, in order, in place of messages"),
-    messages: optional(messages),
+    messages: messagesInput,
     title: option(v.name, "A title for people. Needed for a new prompt"),
     description: option(v.plainText, "What the prompt is for"),
-    llmConfig,
-    declarations,
+    llmConfig: llmConfigInput,
+    declarations: declarationsInput,
     note: newVersion.note,
     ...inWorkspace,
   },

@@ -1,5 +1,6 @@
 // Tools on records: statistics of them, the records themselves, and feedback. What they hold was written by users and models.
-import { isJsonText, stringify } from "../common/json-text.ts";
+import { Refusal } from "../common/errors.ts";
+import { isJsonText, parseJson, stringify } from "../common/json-text.ts";
 import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { compareStats } from "../management/compare.ts";
 import { addFeedback } from "../management/feedback.ts";
@@ -9,11 +10,13 @@ import { readStats, Stats } from "../management/stats.ts";
 import { pageOf } from "../management/operation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { feedbackName, feedbackValue, opinion } from "../schema/feedback.ts";
+import type { FeedbackValue } from "../schema/feedback.ts";
 import { described, exactly, option, optional, orNull, refined } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { cutText, shorten } from "./cut.ts";
 import { deployment } from "./deployment-tools.ts";
+import { shownAs } from "./schemas.ts";
 import { workspaceOf } from "./session.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 
@@ -164,11 +167,25 @@ const giveFeedback = tool({
   input: {
     record: described(v.recordId, "The id of the record"),
     name: described(feedbackName, "What is judged, such as correct"),
-    value: described(feedbackValue, "true, false, a number or a label"),
+    value: shownAs(
+      described(feedbackValue, "true, false, a number or a label"),
+      { type: "string", description: "true, false, a number or a label. A name has values of one kind" },
+    ),
     comment,
   },
   output: addFeedback.output,
-  run: async ({ call }, { record: id, ...given }) => await call(addFeedback, { id, ...given, source: "program" }),
+  async run({ call }, { record: id, value, ...given }) {
+    const give = (value: FeedbackValue) => call(addFeedback, { id, ...given, value, source: "program" });
+    const spelt = typeof value === "string" ? parseJson(value.trim().toLowerCase()) : undefined;
+    if (typeof spelt !== "number" && typeof spelt !== "boolean" || !feedbackValue.is(spelt)) return await give(value);
+    try {
+      return await give(spelt);
+    } catch (error) {
+      // Its name has labels.
+      if (error instanceof Refusal && error.code === "feedback_kind_differs") return await give(value);
+      throw error;
+    }
+  },
 });
 
 export const recordTools = [stats, compare, listRecords, getRecord, giveFeedback];

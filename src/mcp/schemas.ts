@@ -1,11 +1,61 @@
-// JSON Schemas of tools, version 2020-12. Each is complete in itself.
-import { namedSchemas } from "../http/openapi-components.ts";
-import { schemaOf } from "../schema/struct.ts";
+// JSON Schemas of tools. Clients hand them to providers of models and to validators in other languages, where one keyword that is
+// not known fails the tool, or the whole session. So they have only keywords that all of them know.
+import { isOptional, metaOf, partsOf, schemaOf } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 
-/** The schema of a struct, with those that it refers to. */
-export function wholeSchema(struct: object): JsonSchema {
-  const shared = namedSchemas([struct]);
-  const whole = Object.keys(shared).length === 0 ? schemaOf(struct) : { ...schemaOf(struct), $defs: shared };
-  return JSON.parse(JSON.stringify(whole).replaceAll('"#/components/schemas/', '"#/$defs/')) as JsonSchema;
+/** How agents see a struct whose own schema needs other keywords, and how what they send becomes the JSON text that fits it. */
+type Shown = { schema: JsonSchema; read?: (text: string) => string };
+
+const shown = new WeakMap<object, Shown>();
+
+export function shownAs<T extends object>(struct: T, schema: JsonSchema, read?: (text: string) => string): T {
+  shown.set(struct, { schema, ...(read === undefined ? {} : { read }) });
+  return struct;
+}
+
+export const shownOf = (struct: object): Shown | undefined => shown.get(struct);
+
+/**
+ * The schema of a struct, complete in itself, of `type`, `properties`, `required`, `items`, `enum` and `description`. There is no
+ * type, but a description, where a value may be null, may have one of several types or members of any names, or is deeper than
+ * `levels`.
+ */
+export function plainSchema(struct: object, levels: number): JsonSchema {
+  const known = shown.get(struct);
+  if (known !== undefined) return known.schema;
+  const { type, enum: texts, const: only, description } = schemaOf(struct);
+  const about = description === undefined ? {} : { description };
+  const { members } = metaOf(struct), [item, ...others] = partsOf(struct);
+  if (type === "object" && members !== undefined && levels > 0) {
+    const all = Object.entries(members);
+    const required = all.flatMap(([name, member]) => isOptional(member) ? [] : [name]);
+    const properties = Object.fromEntries(all.map(([name, member]) => [name, plainSchema(member, levels - 1)]));
+    return { type, properties, ...(required.length === 0 ? {} : { required }), ...about };
+  }
+  if (type === "array" && item !== undefined && others.length === 0 && levels > 0) {
+    return { type, items: plainSchema(item, levels - 1), ...about };
+  }
+  if (typeof only === "string") return { type: "string", enum: [only], ...about };
+  if (typeof type === "string" && type !== "object" && type !== "array") {
+    return { type, ...(texts === undefined ? {} : { enum: texts }), ...about };
+  }
+  return { description: describe([type].flat(), texts, description) };
+}
+
+const nouns: Record<string, string> = {
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "an array",
+  null: "null",
+};
+
+/** A value without a type, in words. */
+function describe(types: unknown[], texts: unknown, description: unknown): string {
+  const kinds = Array.isArray(texts) ? texts.map(String) : types.flatMap((type) => nouns[String(type)] ?? []);
+  const words = kinds.length === 0 ? "any value" : kinds.join(kinds.length > 2 ? ", " : " or ");
+  const sentence = words[0]!.toUpperCase() + words.slice(1);
+  return description === undefined ? sentence : `${sentence}. ${description}`;
 }

@@ -1,8 +1,7 @@
 // The methods of the protocol. Each request is answered on its own, whatever came before it.
-import { readMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { version } from "../common/version.ts";
-import { isObject } from "../schema/struct.ts";
+import { readArguments } from "./arguments.ts";
 import { getPrompt, listPrompts } from "./prompts.ts";
 import { codes, currentVersion, errorResponse, faultOf, olderVersions } from "./protocol.ts";
 import type { Fault, Message } from "./protocol.ts";
@@ -53,14 +52,13 @@ const methods: Record<string, Method> = {
   "tools/list": { caching: { ttlMs: minute }, run: (session) => ({ tools: listTools(session) }) },
   "tools/call": {
     run(session, { value, members }) {
-      const { name, arguments: input = {} } = value;
+      const { name } = value;
       const tool = typeof name === "string" ? findTool(name) : undefined;
       if (tool === undefined) {
         return invalidParams(`Unknown tool${typeof name === "string" ? `: ${name.slice(0, 100)}` : ""}`);
       }
-      if (!isObject(input)) return invalidParams("arguments must be an object");
-      const text = members.get("arguments");
-      return callTool(tool, session, { value: input, members: text === undefined ? new Map() : readMembers(text) });
+      const input = readArguments(value.arguments, members.get("arguments"));
+      return input === undefined ? invalidParams("arguments must be an object") : callTool(tool, session, input);
     },
   },
   "prompts/list": {

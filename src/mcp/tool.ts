@@ -37,6 +37,6 @@ const pageSize = v.integerIn(1, 100, "", { default: defaultPage });
 
 /** Input members of tools that list. */
 export const page = {
-  limit: option(pageSize, "How many to return at most"),
+  limit: option(pageSize, `How many to return at most, from 1 to 100. Default: ${defaultPage}`),
   cursor: option(v.cursor, "The nextCursor of the result before, to go on where it ended"),
 };

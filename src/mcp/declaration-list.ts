@@ -1,0 +1,27 @@
+// Declarations as a list, as models write them: a schema of few keywords has no objects with members of any names.
+import { makeWellFormed, parseJson, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { isObject } from "../schema/struct.ts";
+
+/** The JSON text of declarations by name, of that of a list of declarations with their names. Any other text stays as it is. */
+export function declarationsByName(text: string): string {
+  const list = parseJson(text);
+  if (!Array.isArray(list) || !list.every((item) => isObject(item) && typeof item.name === "string")) return text;
+  const named = readItems(text).map((item, nth): [string, string] => {
+    const { name, type } = list[nth], members = readMembers(item);
+    const given = [...members].filter(([key, member]) => key !== "name" && member !== "null");
+    return [name, stringifyMembers(given.map(([key, member]) => [key, readMember(key, member, type)]))];
+  });
+  return stringifyMembers(named);
+}
+
+function readMember(key: string, text: string, type: unknown): string {
+  if (key === "required") return text.replace(/^"(true|false)"$/i, (_, boolean) => boolean.toLowerCase());
+  return key === "example" ? toExample(type, text) : text;
+}
+
+/** The JSON text of an example. Of another type than text, it may be given as a text that has its JSON. */
+function toExample(type: unknown, text: string): string {
+  const value = parseJson(text);
+  if (type === "text") return typeof value === "number" || typeof value === "boolean" ? JSON.stringify(text) : text;
+  return typeof value === "string" && parseJson(value) !== undefined ? makeWellFormed(value) : text;
+}
