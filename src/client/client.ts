@@ -27,7 +27,7 @@ export type ClientStats = Totals & Held & {
 
 /** Reads prompts of which nothing is known, or those that `promptledger types` has described, by their references. */
 type ReadPrompt<Known> = unknown extends Known
-  // What a fallback has says nothing of what the service has.
+  // The type of a fallback must not become that of the served prompt.
   ? <Config = Record<string, unknown>>(
     deployId: string,
     options?: PromptOptions<NoInfer<Config>>,

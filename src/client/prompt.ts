@@ -9,7 +9,7 @@ import { newUuid } from "./uuid.ts";
 /** Where a prompt comes from. */
 export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";
 
-/** What an application has of its own, for when there is nothing else. It has the `llmConfig` that the prompt's type promises. */
+/** An application's own content, for when there is nothing else. It has the `llmConfig` that the prompt's type promises. */
 export type Fallback<Config = Record<string, unknown>> =
   & {
     messages: readonly Message[];
@@ -39,7 +39,7 @@ export type Defaults = Readonly<Record<string, "" | readonly []>>;
 
 type TypesOf<Known> = Known extends { types: infer Types } ? Types : unknown;
 type OptionalOf<Known> = Known extends { optional: infer Names } ? Names : never;
-/** Whether any of the prompts has variables that need no value. What stands for them is no type. */
+/** True if any of the prompts has variables that need no value: the values that stand for them are no type. */
 export type NeedsDefaults<Known> = unknown extends Known ? false
   : [{ [Reference in keyof Known]: OptionalOf<Known[Reference]> }[keyof Known]] extends [never] ? false
   : true;

@@ -1,5 +1,5 @@
-// Arguments as agents send them: null or "" for what they leave out, numbers, lists and objects as text. Whatever can mean only one
-// thing is taken, and everything else is left for the tool to refuse.
+// Arguments as agents send them: null or "" for what they leave out, and numbers, lists and objects as text. A value that can mean
+// only one thing is taken, and any other is left for the tool to refuse.
 import { makeWellFormed, parseJson, readMembers } from "../common/json-text.ts";
 import { parseObject, requireLevels } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
@@ -52,7 +52,7 @@ function fit(struct: object, value: unknown, text: string, name: string): string
     text;
 }
 
-/** What else a value may be meant as. */
+/** The JSON texts of other values that may be meant. */
 function spellings(value: unknown, text: string, name: string): string[] {
   if (typeof value === "number" || typeof value === "boolean") return [JSON.stringify(text)];
   if (isObject(value)) return [`[${text}]`];

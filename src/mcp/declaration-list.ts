@@ -8,8 +8,8 @@ export function declarationsByName(text: string): string {
   if (!Array.isArray(list) || !list.every((item) => isObject(item) && typeof item.name === "string")) return text;
   const named = readItems(text).map((item, nth): [string, string] => {
     const { name, type } = list[nth], members = readMembers(item);
-    const given = [...members].filter(([key, member]) => key !== "name" && member !== "null");
-    return [name, stringifyMembers(given.map(([key, member]) => [key, readMember(key, member, type)]))];
+    const entries = [...members].filter(([key, member]) => key !== "name" && member !== "null");
+    return [name, stringifyMembers(entries.map(([key, member]) => [key, readMember(key, member, type)]))];
   });
   return stringifyMembers(named);
 }
@@ -19,7 +19,7 @@ function readMember(key: string, text: string, type: unknown): string {
   return key === "example" ? toExample(type, text) : text;
 }
 
-/** The JSON text of an example. Of another type than text, it may be given as a text that has its JSON. */
+/** The JSON text of an example. Of another type than text, it may be a text that has its JSON. */
 function toExample(type: unknown, text: string): string {
   const value = parseJson(text);
   if (type === "text") return typeof value === "number" || typeof value === "boolean" ? JSON.stringify(text) : text;

@@ -3,7 +3,7 @@
 import { isOptional, metaOf, partsOf, schemaOf } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 
-/** How agents see a struct whose own schema needs other keywords, and how what they send becomes the JSON text that fits it. */
+/** The schema that agents see of a struct whose own needs other keywords, and what reads theirs as JSON text that fits the struct. */
 type Shown = { schema: JsonSchema; read?: (text: string) => string };
 
 const shown = new WeakMap<object, Shown>();

@@ -46,6 +46,22 @@ async function findPython(
 
 const python = await findPython("the client for Python", "import sys; assert sys.version_info >= (3, 9)");
 
+/** Other versions of Python that are there, by their names and in pyenv, with their programs. */
+async function findOthers(): Promise<Map<string, string>> {
+  const root = process.env.PYENV_ROOT ?? `${process.env.HOME}/.pyenv`;
+  const folders = await readdir(`${root}/versions`).catch(() => []);
+  const candidates = [
+    ...["9", "10", "11", "12", "13", "14", "15"].map((minor) => `python3.${minor}`),
+    ...folders.map((folder) => `${root}/versions/${folder}/bin/python3`),
+  ];
+  const script = "import sys; assert sys.version_info >= (3, 9); print('%d.%d' % sys.version_info[:2])";
+  const versionOf = (program: string) => run(program, ["-c", script]).then((text) => text.trim(), () => "");
+  const programs = new Map<string, string>();
+  for (const candidate of candidates) programs.set(await versionOf(candidate), candidate);
+  for (const tested of ["", await versionOf("python3")]) programs.delete(tested);
+  return programs;
+}
+
 if (python !== undefined) {
   const files = (await readdir(tests)).filter((name) => /^test_.*\.py$/.test(name)).sort();
   // The packages of a distribution are those of its own Python.
@@ -61,6 +77,16 @@ if (python !== undefined) {
       assert.match(said, /^Ran [1-9]\d* tests? in /m);
       const [context] = /^SEED=.*$/m.exec(said) ?? [];
       if (context !== undefined && process.env.VERBOSE !== undefined) console.log(context);
+    });
+  }
+
+  // Interpreters of other versions end in other ways.
+  for (const [version, other] of isFull ? await findOthers() : []) {
+    testAtOnce(`passes test_leaving.py on Python ${version}`, async () => {
+      assert.match(
+        await run(other, ["-m", "unittest", "test_leaving"], { TEST_SCOPE: "" }),
+        /^Ran [1-9]\d* tests? in /m,
+      );
     });
   }
 

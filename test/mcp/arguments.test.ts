@@ -129,14 +129,14 @@ test("lists and objects may be JSON text, and a list of one its item", async () 
 
 test("all arguments may be JSON text, or missing", async () => {
   const world = await createWorld();
-  for (const given of ['{"limit":"1"}', {}, null, undefined]) {
-    const params = { name: "list_prompts", arguments: given };
+  for (const sent of ['{"limit":"1"}', {}, null, undefined]) {
+    const params = { name: "list_prompts", arguments: sent };
     const { json } = await post(world, bodyOf("tools/call", params), headersOf("tools/call", params));
     const { result } = json as { result: { structuredContent: { items: unknown[] } } };
     assert.is(result.structuredContent.items.length, 1);
   }
-  for (const given of ["", "limit", "[]", 5, [], true]) {
-    const params = { name: "list_prompts", arguments: given };
+  for (const sent of ["", "limit", "[]", 5, [], true]) {
+    const params = { name: "list_prompts", arguments: sent };
     const { json } = await post(world, bodyOf("tools/call", params), headersOf("tools/call", params));
     assert.is((json as { error: { message: string } }).error.message, "arguments must be an object");
   }
@@ -170,9 +170,9 @@ test("variables are declared by a list too, as models write it", async () => {
     größe: { type: "text", example: "[1]" },
   };
   let version = 1;
-  for (const given of [list, JSON.stringify(list), declarations, JSON.stringify(declarations)]) {
+  for (const sent of [list, JSON.stringify(list), declarations, JSON.stringify(declarations)]) {
     const note = `${version}`, title = `Version ${version}`;
-    const input = { prompt: "greeting", baseVersion: version, declarations: given, note, title };
+    const input = { prompt: "greeting", baseVersion: version, declarations: sent, note, title };
     const published = await agent.output<{ version: number; declarations: unknown }>("publish_version", input);
     assert.equal(published.declarations, declarations);
     version = published.version;
@@ -191,11 +191,11 @@ test("variables are declared by a list too, as models write it", async () => {
     /./,
     /declarations/,
   ];
-  for (const [nth, given] of wrong.entries()) {
-    const input = { prompt: "greeting", baseVersion: version, declarations: given, title: `Wrong ${nth}` };
+  for (const [nth, sent] of wrong.entries()) {
+    const input = { prompt: "greeting", baseVersion: version, declarations: sent, title: `Wrong ${nth}` };
     const { isError, content } = await agent.call("publish_version", input);
     if (isError) assert.match(content[0]!.text, expected[nth]!);
-    else assert.equal(given, "[]");
+    else assert.equal(sent, "[]");
   }
 });
 

@@ -25,13 +25,13 @@ async def run(client: Client, calls: "list[list[Any]]") -> None:
 
 
 async def main() -> None:
-    given = json.loads(sys.argv[1])
-    if "command" in given:
-        server = StdioServerParameters(command=given["command"], args=given["args"], env=given["env"], cwd=given["cwd"])
-        await run(Client(stdio_client(server), mode=given["mode"]), given["calls"])
+    settings = json.loads(sys.argv[1])
+    if "command" in settings:
+        server = StdioServerParameters(command=settings["command"], args=settings["args"], env=settings["env"], cwd=settings["cwd"])
+        await run(Client(stdio_client(server), mode=settings["mode"]), settings["calls"])
     else:
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {given['token']}"}, timeout=120) as http:
-            await run(Client(streamable_http_client(given["url"], http_client=http), mode=given["mode"]), given["calls"])
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {settings['token']}"}, timeout=120) as http:
+            await run(Client(streamable_http_client(settings["url"], http_client=http), mode=settings["mode"]), settings["calls"])
 
 
 asyncio.run(main())

@@ -37,10 +37,10 @@ async function findClient(): Promise<{ python: string; path: string } | string> 
   return "it is not installed";
 }
 
-const found = await findClient();
-if (typeof found === "string") console.log(`skipped: MCP by Python's client: ${found}`);
+const client = await findClient();
+if (typeof client === "string") console.log(`skipped: MCP by Python's client: ${client}`);
 else {
-  const { python, path } = found;
+  const { python, path } = client;
   const folder = await createFolder();
   const DATABASE_URL = `file:${folder.path}/ledger.db`;
   const service = await startService("Node", { DATABASE_URL, ADMIN_TOKEN: adminToken, MCP: "true" });
@@ -72,7 +72,7 @@ else {
 
   let count = 0;
   for (
-    const [way, given] of Object.entries({
+    const [way, connection] of Object.entries({
       "2026-07-28 over HTTP": { ...overHttp, mode: "2026-07-28" },
       "what it finds out over HTTP": { ...overHttp, mode: "auto" },
       "an older version over HTTP": { ...overHttp, mode: "legacy" },
@@ -105,7 +105,7 @@ else {
         ["get_record", { record }],
         ["get_prompt", { prompt: "none" }],
       ];
-      const script = [pathOf("test/mcp/official_client.py"), JSON.stringify({ ...given, calls })];
+      const script = [pathOf("test/mcp/official_client.py"), JSON.stringify({ ...connection, calls })];
       const env = { ...process.env, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: "1", NO_PROXY: "*" };
       const { stdout } = await run(python, script, { env, maxBuffer: 2 ** 26 });
       const { tools, results } = JSON.parse(stdout) as { tools: string[]; results: Result[] };

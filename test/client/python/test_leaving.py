@@ -1,4 +1,4 @@
-"""How processes end: in `__del__`, in functions of atexit, with threads that go on, with a service that is silent. None hangs, and
+"""Processes that end: in `__del__`, in functions of atexit, with threads that go on, with a service that is silent. None hangs, and
 what is lost is told."""
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import unittest
 from typing import List
 
 from server import Server, reference
+from stage import is_full
 
 preamble = f"""
 import atexit
@@ -121,6 +122,7 @@ threading.Thread(target=take, args=(Thing.client._engine.loop,), daemon=True).st
         done = self.run_code(code, early="def early(): go.set(); taken.wait()")
         self.assertIn(f"promptledger: {ended}\n", done.stderr)
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_threads_that_go_on_hold_up_nothing(self) -> None:
         for _ in range(3):
             self.run_code("""
@@ -138,6 +140,7 @@ time.sleep(0.1)
 """)
         self.assertGreater(len(self.server.records), 3)
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_functions_of_atexit_may_use_the_client(self) -> None:
         for name, make, wait in (("Client", "Client()", ""), ("AsyncClient", "AsyncClient()", "asyncio.run")):
             for used in ("", f"{wait}(ledger.prompt(reference))"):
@@ -160,6 +163,7 @@ time.sleep(0.1)
                         self.assertEqual((done.stdout, done.stderr), ("True diag_1\n", ""))
                         self.assertEqual(self.server.records, dict.fromkeys("1234", 1))
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_a_thread_that_outlives_the_main_one_may_use_the_client(self) -> None:
         for used in ("", "ledger.prompt(reference)"):
             self.server.records.clear()
@@ -175,6 +179,7 @@ threading.Thread(target=work).start()
 """)
             self.assertEqual((done.stdout, done.stderr, self.server.records), ("", "", {"1": 1}))
 
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_clients_of_a_silent_service_leave_at_the_same_time(self) -> None:
         self.server.is_silent = True
         began = time.monotonic()
@@ -226,7 +231,7 @@ print(asyncio.run(AsyncClient().prompt(reference)).source)
         )
         self.assertEqual(self.server.records, {"1": 1, "2": 1})
 
-    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    @unittest.skipUnless(is_full, "it runs in full alone")
     def test_pools_of_processes_send_what_their_workers_have_recorded(self) -> None:
         program = preamble + """
 import multiprocessing
@@ -257,8 +262,8 @@ if __name__ == "__main__":
                 )
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
                 names: List[str] = sorted(name for name in self.server.records if name != "killed")
-                wanted = [f"{kind}-{nth}" for kind in ("executor", "pool") for nth in range(10)]
-                self.assertEqual((names, max(self.server.records.values())), (wanted, 1))
+                expected = [f"{kind}-{nth}" for kind in ("executor", "pool") for nth in range(10)]
+                self.assertEqual((names, max(self.server.records.values())), (expected, 1))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class ProxyServer:
     def __init__(self, port: int, credentials: Optional[str] = None, refusal: Optional[bytes] = None) -> None:
         self.lines: List[str] = []
         self._port, self._refusal = port, refusal
-        self._wanted = credentials and f"Basic {base64.b64encode(credentials.encode()).decode()}"
+        self._expected = credentials and f"Basic {base64.b64encode(credentials.encode()).decode()}"
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -56,7 +56,7 @@ class ProxyServer:
                 if self._refusal is not None:
                     client.sendall(self._refusal)
                     return
-                if headers.pop("Proxy-Authorization", None) != self._wanted:
+                if headers.pop("Proxy-Authorization", None) != self._expected:
                     client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
                 elif method == "CONNECT":
                     client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")

@@ -1,4 +1,4 @@
-"""What stands in for the client of a prompt that was pickled, such as one in another process or in a cache."""
+"""Stands in for the client of a prompt that was pickled, such as one in another process or in a cache."""
 
 from __future__ import annotations
 

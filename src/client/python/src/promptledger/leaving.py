@@ -1,4 +1,4 @@
-"""How a process ends, and how it forks: all clients of the process send what they have queued, within a bounded time."""
+"""The end of a process, and its forks: all of its clients send what they have queued, within a bounded time."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Leaver(Protocol):
 
 _leavers: Dict[int, weakref.ref[Any]] = {}
 _held: List[Leaver] = []
-#: The process that this has told of the end of.
+#: The id of the process whose end calls `_finish_all` by other means than atexit.
 _expecting: Optional[int] = None
-#: How many seconds are left for sending, once the process has begun to end.
+#: Seconds that are left for sending, once the process has begun to end.
 _left: Optional[float] = None
 
 

@@ -36,10 +36,10 @@ class Runtime(Protocol):
         would do."""
 
     def is_alone(self) -> bool:
-        """Whether there is work for which no thread could be started."""
+        """True if there is work for which no thread could be started."""
 
     def is_ending(self) -> bool:
-        """Whether the interpreter ends: no other thread runs any more, and none can be started."""
+        """True once the interpreter ends: no other thread runs any more, and none can be started."""
 
     def shield(self, call: Callable[[], T]) -> T:
         """Calls a function that no signal handler may interrupt."""
@@ -129,7 +129,7 @@ class Loop:
         self._runtime = runtime
         self._on_end = on_end
         self.now = runtime.now
-        #: Whether the interpreter ends. Then nothing waits for another thread.
+        #: True once the interpreter ends. Then nothing waits for another thread.
         self.is_ended = False
         self._start()
 
@@ -162,7 +162,7 @@ class Loop:
             self._runtime.deliver(outside)
 
     def is_own(self) -> bool:
-        """Whether this thread has entered it."""
+        """True if this thread has entered it."""
         return self._depth > 0 and self._owner == threading.get_ident()
 
     def enter(self, job: Callable[[], T]) -> T:
@@ -276,7 +276,7 @@ class Loop:
 
     @property
     def is_alone(self) -> bool:
-        """Whether nothing happens here unless a thread waits for it."""
+        """True if nothing happens here unless a thread waits for it."""
         return self.is_ended or self._runtime.is_alone()
 
     def end(self) -> None:

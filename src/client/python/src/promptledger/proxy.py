@@ -17,14 +17,14 @@ Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 class Proxy(NamedTuple):
     host: str
     port: int
-    #: What it knows the client by.
+    #: Headers for the proxy alone.
     headers: Mapping[str, str]
 
 
-def find_proxy(url: str, given: Optional[str], env: Mapping[str, str] = os.environ) -> Optional[Proxy]:
+def find_proxy(url: str, option: Optional[str], env: Mapping[str, str] = os.environ) -> Optional[Proxy]:
     """The proxy for the requests to a service; None if there is none. Raises a PromptLedgerError if it cannot be used."""
-    if given is not None:
-        return _read(given, "proxy") if given else None
+    if option is not None:
+        return _read(option, "proxy") if option else None
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     for name in (f"{scheme}_proxy", f"{scheme}_proxy".upper(), "all_proxy", "ALL_PROXY"):
@@ -59,7 +59,7 @@ def _unusable(name: str) -> PromptLedgerError:
 
 
 def is_excepted(host: str, port: int, exceptions: str) -> bool:
-    """Whether a list such as `localhost, .example.com, 10.0.0.0/8, [::1]:8080` has a host."""
+    """True if a list such as `localhost, .example.com, 10.0.0.0/8, [::1]:8080` has a host."""
     host = host.rstrip(".")
     own = _network(host)
     for entry in re.split(r"[\s,]+", exceptions.lower()):

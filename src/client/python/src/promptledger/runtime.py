@@ -92,7 +92,7 @@ class HostRuntime:
                 break
 
     def _take(self) -> Tuple[Optional[Call], float]:
-        """What no thread could be started for: a call, or when the next timer is due."""
+        """Takes a call for which no thread could be started, or tells when the next timer is due."""
         with self._worked:
             if self._jobs and self._workers == 0:
                 return self._jobs.popleft(), 0
