@@ -44,10 +44,13 @@ const VariableDeclaration = named(
 
 export type Declaration = Infer<typeof VariableDeclaration>;
 
+// A pattern for every language: not all of them know classes such as \p{L}.
+const variablePattern = String.raw`^([A-Za-z0-9_.$-]|[^\u0000-\u007f])+$`;
+
 /** Declarations by the names of variables, as JSON text. */
 export const Declarations = rawJson(described(
   refined(
-    mapOf(VariableDeclaration, isVariable, "named with letters, digits, _ . $ and -", "^[\\p{L}\\p{N}_.$-]+$"),
+    mapOf(VariableDeclaration, isVariable, "named with letters, digits, _ . $ and -", variablePattern),
     (declarations) => Object.keys(declarations).length <= mostNames,
     `at most ${mostNames} variables`,
     { maxProperties: mostNames },

@@ -65,6 +65,20 @@ test("describes every operation, and each has a case", () => {
   assert.equal(Object.keys(cases).sort(), described.sort());
 });
 
+test("patterns are regular expressions of other languages too", () => {
+  const patterns = Array.from(
+    source.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
+    ([, text]) => JSON.parse(text!) as string,
+  );
+  assert.ok(patterns.length > 100);
+  for (const pattern of new Set(patterns)) {
+    // Classes of Unicode, names of groups, and looking behind or ahead.
+    assert.not.match(pattern, /\\[pPkX]|\(\?(?!:)/);
+    assert.instance(new RegExp(pattern), RegExp);
+    assert.instance(new RegExp(pattern, "u"), RegExp);
+  }
+});
+
 /** Those whose cases have a rollout in progress. All others that answer with a deployment would show it alike. */
 const withRollouts = new Set(["getDeployment", "listDeployments", "listDeploymentChanges", "setRollout"]);
 
