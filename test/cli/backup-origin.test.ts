@@ -1,6 +1,6 @@
 // With a key, a backup counts only for what the key proves: which database it is of, and when its state was.
 // Runs on every runtime in CI.
-import { copyFile, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { suite } from "../suite.ts";
@@ -65,7 +65,8 @@ async function writeOlder(name: string, database: Uint8Array): Promise<void> {
 
 /** Each command that takes a backup refuses this one, however it is named, and the database stays as it was. */
 async function assertRefused(name: string, cause: RegExp): Promise<void> {
-  const before = await readFile(`${folder}/own.db`);
+  // A restore replaces the file. A connection of this process may still write its log back into it.
+  const before = await stat(`${folder}/own.db`);
   const commands = [
     ["restore", "latest"],
     ["restore", `${place}@latest`],
@@ -81,7 +82,7 @@ async function assertRefused(name: string, cause: RegExp): Promise<void> {
     assert.match(said, cause);
     assert.match(said, new RegExp(`To take it anyway, name the file and add ${allow}\n$`));
   }
-  assert.ok(before.equals(await readFile(`${folder}/own.db`)));
+  assert.is((await stat(`${folder}/own.db`)).ino, before.ino);
   assert.equal((await readdir(folder)).filter((file) => /part|own\.db\.replaced/.test(file)), []);
 }
 
