@@ -15,7 +15,8 @@ import { listPrompts } from "../management/prompts.ts";
 import { promptName } from "../management/values.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
 import type { PromptContents } from "../management/prompt-contents.ts";
-import { pathIn } from "../runtime/folder.ts";
+import { pathBelow } from "../runtime/folder.ts";
+import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { counted, stripControls } from "./format.ts";
@@ -41,7 +42,7 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
   const prompts = await readImport(from, files, {
     keepsLogic: args.has("keep-logic"),
     complain: (place, message, isWarning) => void (isWarning ? warnings : faults).push(`${place}: ${message}`),
-    read: async (path) => await terminal.exists(path) ? await terminal.read(path) : undefined,
+    read: (folder, path) => readBeside(folder, path, terminal),
   });
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const archived = await findArchived(call, workspaceId);
@@ -78,6 +79,12 @@ async function importPrompts({ args, call, terminal }: CommandContext): Promise<
     note: [...steps.flatMap(({ notes }) => notes), isDry ? `${summary}. Nothing was changed` : summary].join("\n"),
     failed: faults.length > 0,
   };
+}
+
+/** Reads a file that an export names. Only those below its folder are its own. */
+async function readBeside(folder: string, path: string, { exists, read }: Terminal): Promise<string | undefined> {
+  const own = await pathBelow(folder, path);
+  return await exists(own) ? await read(own) : undefined;
 }
 
 async function findArchived(call: Call, workspaceId: WorkspaceId): Promise<Set<string>> {
@@ -194,7 +201,7 @@ async function exportPrompts({ args, call, terminal }: CommandContext): Promise<
     for (const each of page) {
       const { name, version } = each;
       const { path, text } = writeNew(`${name}/${version}`, { ...contentIn(each), name });
-      await writeFile(pathIn(folder, path), text, args.has("force"), terminal);
+      await writeFile(folder, path, text, args.has("force"), terminal);
       names.add(name);
       terminal.report(`Wrote ${++count} versions`);
     }

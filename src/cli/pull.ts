@@ -5,7 +5,7 @@ import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
 import { asJson, writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
 import type { PromptFile } from "../files/folder.ts";
-import { canAdd, makeFolderOf, pathIn, removeFile } from "../runtime/folder.ts";
+import { canAdd, makeFolderOf, pathBelow, pathIn, removeFile } from "../runtime/folder.ts";
 import { findUncommitted } from "../runtime/git.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { committedIn } from "./committed.ts";
@@ -62,8 +62,8 @@ async function pull(context: CommandContext): Promise<Outcome> {
   if (!args.has("force")) await requireCommitted(folder, writes.map(([, written]) => written), terminal);
   for (const [nth, [, { path, text, replaces }]] of writes.entries()) {
     terminal.report(`Wrote ${nth} of ${writes.length} files`);
-    await writeFile(pathIn(folder, path), text, true, terminal);
-    if (replaces !== undefined) await removeFile(pathIn(folder, replaces));
+    await writeFile(folder, path, text, true, terminal);
+    if (replaces !== undefined) await removeFile(await pathBelow(folder, replaces));
   }
   const data = writes.map(([pulled]) => pulled);
   return {
@@ -126,10 +126,17 @@ async function requireCommitted(
   throw conflict(`Nothing was written, since ${why} what is in ${lost.join(", ")}. Commit it, or pull with --force`);
 }
 
-/** Writes a file in a folder that it makes if there is none. */
-export async function writeFile(path: string, text: string, force: boolean, { create }: Terminal): Promise<void> {
-  await makeFolderOf(path);
-  const file = await create(path, { force });
+/** Writes a file below a folder, and makes the folders that it is in. */
+export async function writeFile(
+  folder: string,
+  path: string,
+  text: string,
+  force: boolean,
+  { create }: Terminal,
+): Promise<void> {
+  const own = await pathBelow(folder, path);
+  await makeFolderOf(own);
+  const file = await create(own, { force });
   await file.write(text);
   await file.finish();
 }

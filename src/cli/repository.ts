@@ -8,7 +8,7 @@ import type { PromptFile } from "../files/folder.ts";
 import { formatOf } from "../files/formats.ts";
 import { defaultManifest, manifestName, readManifest } from "../files/manifest.ts";
 import type { Manifest } from "../files/manifest.ts";
-import { isFolder, listFiles, pathIn } from "../runtime/folder.ts";
+import { isFolder, listFiles, pathBelow, pathIn } from "../runtime/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, Outcome } from "./command.ts";
@@ -54,7 +54,7 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   async function readOne(path: string): Promise<void> {
     const own = pathIn(folder, path);
     try {
-      files.set(path, await terminal.read(own));
+      files.set(path, await terminal.read(await pathBelow(folder, path)));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       unread.push({ file: own, line: 1, column: 1, message: error.message.replace(own, "The file") });
@@ -79,7 +79,7 @@ async function readManifestIn(
 ): Promise<{ manifest: Manifest | undefined; faults: Fault[] }> {
   const path = pathIn(base, manifestName), faults: Fault[] = [];
   if (!await exists(path)) return { manifest: undefined, faults };
-  const source = await read(path);
+  const source = await read(await pathBelow(base, manifestName));
   const manifest = readManifest(
     source,
     (offset, message) => void faults.push({ file: path, ...placeOf(source, offset), message }),
@@ -90,7 +90,10 @@ async function readManifestIn(
 /** Where the prompts are. Without a manifest, a folder that nobody named is read only if it is called prompts. */
 async function findFolder(base: string, { folder }: Manifest, isNamed: boolean): Promise<string> {
   const path = pathIn(base, folder ?? "prompts");
-  if (await isFolder(path)) return path;
+  if (await isFolder(path)) {
+    await pathBelow(base, folder ?? "prompts");
+    return path;
+  }
   if (folder !== undefined) throw invalid(`${path} is no folder. ${manifestName} names it`);
   if (isNamed) return base;
   throw invalid(`There is neither a ${manifestName} here nor a folder prompts. Name the folder with --dir`);

@@ -1,6 +1,6 @@
 // Backups in a folder, such as one of another machine that is mounted.
-import { createReadStream } from "node:fs";
-import { lstat, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { conflict, invalid } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
@@ -10,6 +10,9 @@ import { listBackups, markName } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
 
 const suffix = ".part"; // of a backup that is not complete
+
+// Others may write to the folder. Windows has no such flag.
+const readOnly = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
 function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
@@ -80,13 +83,28 @@ export function openFolderPlace(folder: string, setting: string): Place {
         await rm(part, { force: true });
       }
     },
-    get: (name) => createReadStream(pathOf(name)),
+    async *get(name) {
+      const file = await onFile(pathOf(name), "read", () => open(pathOf(name), readOnly));
+      yield* file.createReadStream();
+    },
     remove: (name) => onFile(pathOf(name), "written", () => rm(pathOf(name), { force: true })),
     async readMark() {
-      const text = await onFile(markPath, "read", () => readFile(markPath, "utf8").catch(ignoreMissing));
-      // A write that was cut off leaves an empty file.
-      return text?.trim() || undefined;
+      const file = await onFile(markPath, "read", () => open(markPath, readOnly).catch(ignoreMissing));
+      if (file === undefined) return undefined;
+      // An older version may have been killed while it wrote an empty file.
+      const text = await onFile(markPath, "read", () => file.readFile("utf8")).finally(() => file.close());
+      return text.trim() || undefined;
     },
-    writeMark: (owner) => onFile(markPath, "written", () => writeFile(markPath, `${owner}\n`, { mode: 0o600 })),
+    async writeMark(owner) {
+      // What a killed process has left.
+      await rm(`${markPath}${suffix}`, { force: true });
+      const { part, handle } = await createPart(markPath);
+      try {
+        await onFile(markPath, "written", () => handle.writeFile(`${owner}\n`)).finally(() => handle.close());
+        await onFile(markPath, "written", () => rename(part, markPath));
+      } finally {
+        await rm(part, { force: true });
+      }
+    },
   };
 }

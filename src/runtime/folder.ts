@@ -1,6 +1,7 @@
 // The files of a folder that belongs to a repository: read, listed and removed.
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { mkdir, readdir, readlink, realpath, rm, stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import process from "node:process";
 import { invalid } from "../common/errors.ts";
 import { onFile } from "./atomic-file.ts";
 
@@ -39,6 +40,46 @@ export function canAdd(files: ReadonlySet<string>, path: string): boolean {
 /** The path of a file in a folder. */
 export const pathIn = (folder: string, path: string): string => folder === "." ? path : join(folder, path);
 
+const maxLinks = 40; // one after the other, as Linux follows
+
+/** Follows the links of a path. Of one that does not exist yet, those of the folders that it would be in, and its own. */
+async function followLinks(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || links === maxLinks) throw error;
+  }
+  const parent = dirname(resolve(path));
+  const target = await readlink(path).catch(() => undefined);
+  if (target !== undefined) return await followLinks(resolve(parent, target), links + 1);
+  return parent === resolve(path) ? parent : join(await followLinks(parent, links), basename(path));
+}
+
+const isIn = (folder: string, path: string): boolean => {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+};
+
+/**
+ * The path of a file in a folder with its links followed, which is to be used from then on. Throws if it is not below the folder,
+ * whose own links may lead anywhere.
+ */
+export async function pathBelow(folder: string, path: string): Promise<string> {
+  const own = isAbsolute(path) ? path : join(folder, path);
+  const [root, target] = await onFile(own, "read", () => Promise.all([followLinks(folder), followLinks(own)]));
+  if (isIn(root, target) && isIn(resolve(folder), resolve(own))) return target;
+  throw invalid(`${own} leads out of ${folder}: only files below it are read and written`);
+}
+
+/**
+ * The path of a file to write that a user names, with its links followed. Links lead no farther than the current folder, if it is
+ * in that, or else than the folder of the file.
+ */
+export function pathToWrite(path: string): Promise<string> {
+  const current = process.cwd(), own = resolve(path);
+  return pathBelow(isIn(current, own) ? current : dirname(own), own);
+}
+
 /** Makes the folder of a file. */
 export async function makeFolderOf(path: string): Promise<void> {
   await onFile(path, "written", () => mkdir(dirname(path), { recursive: true }));
@@ -46,6 +87,6 @@ export async function makeFolderOf(path: string): Promise<void> {
 
 export const removeFile = (path: string): Promise<void> => onFile(path, "written", () => rm(path, { force: true }));
 
-/** Whether a path is a folder. */
+/** Whether a path is a folder, or a link to one. */
 export const isFolder = (path: string): Promise<boolean> =>
-  lstat(path).then((found) => found.isDirectory(), () => false);
+  stat(path).then((found) => found.isDirectory(), () => false);

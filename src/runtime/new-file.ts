@@ -1,7 +1,8 @@
 // Files that commands write. A file gets its name once it is complete, and replaces another one only with `force`.
-import { link, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { link, open, rename, rm, stat } from "node:fs/promises";
 import { conflict } from "../common/errors.ts";
 import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
+import { pathToWrite } from "./folder.ts";
 
 /**
  * A file that is written as `partPath`, until `finish` gives it its name or `leave` keeps the part. A device or a pipe is
@@ -20,7 +21,7 @@ export async function createNewFile(path: string, { force }: { force: boolean })
   if (known !== undefined && !known.isFile()) return openDevice(path);
   if (!force && await exists(path)) throw conflict(`${path} already exists; use --force to replace it`);
   // A link stays, and its target is replaced.
-  const target = known === undefined ? path : await attempt(() => realpath(path));
+  const target = await pathToWrite(path);
   if (force) await attempt(() => rm(`${target}.part`, { force: true }));
   const { part: partPath, handle: file } = await createPart(target, known && known.mode & 0o777);
   return {

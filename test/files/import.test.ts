@@ -39,7 +39,7 @@ async function read(source: string, files: ImportedFile[], keepsLogic = false): 
     keepsLogic,
     complain: (place, message, isWarning) =>
       void (isWarning ? result.left : result.faults).push(`${place}: ${message}`),
-    read: (path) => readFixture(path).catch(() => undefined),
+    read: (_, path) => readFixture(path).catch(() => undefined),
   });
   return result;
 }

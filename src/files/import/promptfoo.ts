@@ -1,4 +1,5 @@
 // Promptfoo: the prompts of a configuration, in it or in files that it names.
+import { Refusal } from "../../common/errors.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { jsonText } from "../../common/json-text.ts";
@@ -35,7 +36,7 @@ async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): 
   if (yaml === undefined) return [];
   for (const name of yaml.members.keys()) if (name !== "prompts") complain(path, `${name} is left out`, true);
   const prompts: unknown = JSON.parse(yaml.members.get("prompts")?.text ?? "[]");
-  const folder = path.replace(/[^/]*$/, "");
+  const [, folder = "."] = /^(.*)[/\\]/s.exec(path) ?? [];
   const found: Entry[] = [];
   // A mapping has the label of each file.
   const entries = isObject(prompts) ? Object.entries(prompts).map(([id, label]) => ({ id, label })) : [prompts].flat();
@@ -72,7 +73,13 @@ async function readFile(
     return leaveOut(file, "is code or a table: write what it gives into a text file", options);
   }
   if (file.includes("*")) return leaveOut(file, "is a pattern: name each file", options);
-  const text = await options.read(folder + file);
+  let text: string | undefined;
+  try {
+    text = await options.read(folder, file);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return leaveOut(file, `is left out: ${error.message}`, options);
+  }
   if (text === undefined) return leaveOut(file, "cannot be read", options);
   const base = label ?? file.replace(/^.*\/|\.\w+$/g, "");
   // A line of dashes parts the prompts of a text file.

@@ -27,11 +27,11 @@ export type ImportedPrompt = { name: string; versions: ImportedVersion[] };
 /** Says why a prompt is not imported, or with `isWarning` what of it is left out. `place` names the prompt and the part. */
 export type Complain = (place: string, message: string, isWarning?: boolean) => void;
 
-/** `read` gives the text of a file that an export names, by its path beside the file that names it. */
+/** `read` gives the text of a file that an export names by its path from a folder on. It rejects if the path leads out of that. */
 export type ImportOptions = {
   keepsLogic: boolean;
   complain: Complain;
-  read(path: string): Promise<string | undefined>;
+  read(folder: string, path: string): Promise<string | undefined>;
 };
 
 /** A file of an export. */
