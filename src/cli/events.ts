@@ -1,4 +1,5 @@
 // `events`: what has changed, in order, and with `--follow` whatever changes from now on.
+import { harmlessJson } from "../common/ci-text.ts";
 import { stringify } from "../common/json-text.ts";
 import { Refusal } from "../common/errors.ts";
 import { createCursorCheck } from "../database/page.ts";
@@ -69,7 +70,7 @@ async function follow(
       const found: EventList = await call(listEvents, { ...input, after: next, wait: hasStarted ? waitSeconds : 0 });
       [next, hasStarted, isAway] = [String(found.next), true, false];
       for (const event of found.items) {
-        const text = args.json ? stringify(withIsoTimes(event)) : lineOf(event);
+        const text = args.json ? harmlessJson(stringify(withIsoTimes(event))) : lineOf(event);
         if (!await terminal.write(`${text}\n`)) return {};
       }
     } catch (error) {

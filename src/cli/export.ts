@@ -1,5 +1,6 @@
 // Writes exports while they arrive, so that no export is in memory as a whole.
 import type { Export, ExportFormat } from "../management/export.ts";
+import { createGuard } from "../common/ci-text.ts";
 import { invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Operation } from "../management/operation.ts";
@@ -32,10 +33,12 @@ async function exportTo(
 ): Promise<Outcome> {
   const file = path === undefined ? undefined : await terminal.create(path, { force });
   const count = format === "csv" ? countCsvRecords() : countLines();
+  // Whoever looks at an export in a terminal must not be shown what its texts make of that.
+  const shown = file === undefined && terminal.columns !== undefined ? createGuard({}, false) : undefined;
   let exported = 0;
   try {
     for await (const part of text) {
-      if (!await (file ?? terminal).write(part)) return {};
+      if (!await (file ?? terminal).write(shown?.(part) ?? part)) return {};
       exported = count(part);
       terminal.report(`Exported ${exported} ${items}`);
     }

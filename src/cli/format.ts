@@ -1,4 +1,5 @@
 // Formats data for people: a list as a table, an object as lines. Programs get JSON instead.
+import { withoutCommands } from "../common/ci-text.ts";
 import { durationText } from "../common/duration.ts";
 import { isJsonText, stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
@@ -88,7 +89,8 @@ export const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl
 
 /**
  * Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. Those that embed or
- * override a direction of writing could show a line in another order than it has.
+ * override a direction of writing could show a line in another order than it has. Nor can the text be a command of a CI system
+ * within a line.
  */
 export const stripControls = (text: string): string =>
-  text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, " ");
+  withoutCommands(text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, " "));

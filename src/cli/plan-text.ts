@@ -124,8 +124,8 @@ type Annotation = { level: "error" | "warning" | "notice"; message: string; file
 function formatAnnotation({ level, message, file, line, column }: Annotation): string {
   const places = [["file", file], ["line", line], ["col", column]] as const;
   const given = places.filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${escape(String(value)).replace(/:/g, "%3A").replace(/,/g, "%2C")}`);
-  return `::${level}${given.length === 0 ? "" : ` ${given.join(",")}`}::${escape(message)}\n`;
+    .map(([name, value]) => `${name}=${escape(oneLine(String(value))).replace(/:/g, "%3A").replace(/,/g, "%2C")}`);
+  return `::${level}${given.length === 0 ? "" : ` ${given.join(",")}`}::${escape(oneLine(message))}\n`;
 }
 
 const escape = (text: string): string => text.replace(/%/g, "%25").replace(/\r/g, "%0D").replace(/\n/g, "%0A");

@@ -67,11 +67,12 @@ async function plan(context: CommandContext): Promise<Outcome> {
     await file.write(`${indent(stringify(kept))}\n`);
     await file.finish();
   }
-  if (args.findText("format") === "github") await writeStepSummary(plan, terminal);
+  const isForGithub = args.findText("format") === "github";
+  if (isForGithub) await writeStepSummary(plan, terminal);
   return {
     data: { workspaceId, counts: countsOf(plan), prompts: plan.prompts },
-    text: () =>
-      args.findText("format") === "github" ? toAnnotations(plan, folder) : formatPlan(plan, terminal.isColoured),
+    text: () => isForGithub ? toAnnotations(plan, folder) : formatPlan(plan, terminal.isColoured),
+    isAnnotated: isForGithub,
     note: out === undefined
       ? undefined
       : `Apply exactly this with: promptledger apply ${out}${

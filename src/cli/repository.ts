@@ -108,6 +108,7 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
   return {
     data: { prompts: prompts.length, faults: all },
     text: () => isForGithub ? faultAnnotations(all) : all.map((fault) => `${oneLine(describeFault(fault))}\n`).join(""),
+    isAnnotated: isForGithub,
     note: [
       counted(prompts.length, "prompt"),
       bad.length === 0 ? "nothing wrong" : counted(bad.length, "fault"),

@@ -1,4 +1,5 @@
 // Finds the command, runs it locally or on a server, prints the outcome and returns the exit code.
+import { createGuard, harmlessJson, isInCi } from "../common/ci-text.ts";
 import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
@@ -20,8 +21,8 @@ import { withWorkspace } from "./workspace.ts";
 const success = 0, failure = 1, badUsage = 2, difference = 3;
 
 /** Runs the command that the terminal's arguments name. Returns the exit code. */
-export async function run(terminal: Terminal): Promise<number> {
-  const { say, write } = terminal;
+export async function run(own: Terminal): Promise<number> {
+  const terminal = isInCi(own.env) ? guarded(own) : own, { say, write } = terminal;
   const words = commandFirst(terminal.args);
   const name = words.slice(0, words.concat("-").findIndex((word) => word.startsWith("-")));
   if (name.includes("help") || words.includes("--help") || words.includes("-h")) {
@@ -64,11 +65,20 @@ export async function run(terminal: Terminal): Promise<number> {
     return badUsage;
   }
   try {
-    return await print(await act(command, args, terminal), args, terminal);
+    const outcome = await act(command, args, terminal);
+    return await print(outcome, args, outcome.isAnnotated ? { ...terminal, write: own.write } : terminal);
   } catch (error) {
     say(`promptledger: ${wordForCommand(messageOf(error), command.parameters)}\n`);
     return failure;
   }
+}
+
+/** The same terminal, on whose outputs a CI system finds no commands in texts that others wrote. */
+function guarded(terminal: Terminal): Terminal {
+  const { env, isColoured, say, write } = terminal,
+    [out, message] = [isColoured, false].map((has) => createGuard(env, has));
+  const guardedWrite = (text: string) => write(out!(text));
+  return { ...terminal, write: terminal.isToFile ? write : guardedWrite, say: (text) => say(message!(text)) };
 }
 
 /** Moves options that stand before the command to its end. */
@@ -138,7 +148,7 @@ async function print(
   const { data, text, rows, note, failed = false, differs = false } = outcome;
   const list = rows ?? data;
   report("");
-  if (data !== undefined && json) await write(`${stringify(withIsoTimes(data))}\n`);
+  if (data !== undefined && json) await write(`${harmlessJson(stringify(withIsoTimes(data)))}\n`);
   else if (data !== undefined) await write(text?.() ?? format(rows ?? data, columns));
   if (note !== undefined) say(`${stripControls(note)}\n`);
   else if (Array.isArray(list) && list.length === 0 && Array.isArray(data)) say("Nothing to list\n");

@@ -2,6 +2,7 @@
 // dropped. On Deno the service blocks instead.
 import { writeSync } from "node:fs";
 import process from "node:process";
+import { createGuard, isInCi } from "../common/ci-text.ts";
 
 export type LogOutput = {
   write(line: string): void;
@@ -22,6 +23,7 @@ export function openLogOutput(onDropped: (count: number) => void): LogOutput {
   process.stderr.on("error", () => {});
   (process.stderr as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(false);
   const encoder = new TextEncoder();
+  const guard = isInCi(process.env) ? createGuard(process.env, false) : undefined;
   let lines = "";
   let dropped = 0;
   let unwritten: Uint8Array = new Uint8Array();
@@ -53,7 +55,7 @@ export function openLogOutput(onDropped: (count: number) => void): LogOutput {
         dropped++;
         return;
       }
-      lines += `${line}\n`;
+      lines += guard?.(`${line}\n`) ?? `${line}\n`;
       flushIn(delay);
     },
     async close() {

@@ -1,5 +1,6 @@
 // The terminal that the command line runs in: the same on Node, Bun and Deno.
 import { Buffer } from "node:buffer";
+import { fstatSync } from "node:fs";
 import { appendFile, readFile, stat } from "node:fs/promises";
 import { isAbsolute, relative } from "node:path";
 import { once } from "node:events";
@@ -26,6 +27,8 @@ export type Terminal = {
   isColoured: boolean;
   /** The width of the terminal in columns; undefined if data goes elsewhere. */
   columns?: number | undefined;
+  /** Whether data goes to a file, which nobody reads as a log. */
+  isToFile?: boolean | undefined;
   /**
    * Writes data to stdout. Resolves once it is written, so that a slow reader slows down the writer. Resolves to false once
    * the reader has gone.
@@ -56,6 +59,7 @@ export const terminal: Terminal = {
   env,
   isColoured: stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb",
   columns: stdout.isTTY === true ? stdout.columns || 80 : undefined,
+  isToFile: isFile(stdout.fd),
   write(text) {
     if (stdout.isTTY) report("");
     if (isUnread) return Promise.resolve(false);
@@ -75,6 +79,14 @@ export const terminal: Terminal = {
   exists: (path) => stat(path).then(() => true, () => false),
   create: createNewFile,
 };
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+}
 
 const report = reportOn(stderr, () => performance.now());
 
