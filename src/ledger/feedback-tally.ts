@@ -12,8 +12,11 @@ export type FeedbackTally = {
   pieces: number;
   records: number;
   mean: number;
-  /** The sum of the squared differences from the mean. */
+  /** The sums of the squared and of the cubed differences from the mean. */
   squares: number;
+  cubes: number;
+  least: number;
+  most: number;
   labels: Map<string, number>;
 };
 
@@ -21,7 +24,7 @@ export type FeedbackTallies = Map<string, FeedbackTally>;
 
 const emptyFeedback = (kind: FeedbackKind): FeedbackTally => ({
   ...{ kind, pieces: 0, records: 0 },
-  ...{ mean: 0, squares: 0, labels: new Map() },
+  ...{ mean: 0, squares: 0, cubes: 0, least: Infinity, most: -Infinity, labels: new Map() },
 });
 
 /** Counts the feedback on a record. Returns how many names and labels it is the first of. */
@@ -39,14 +42,20 @@ export function addFeedback(tallies: FeedbackTallies, pieces: readonly SlicePiec
     name = piece.name;
     tally.pieces++;
     if (typeof value === "string") added += addLabel(tally, value, 1);
-    else {
-      // By Welford. Sums of squares would lose the variance of large numbers.
-      const difference = Number(value) - tally.mean;
-      tally.mean += difference / tally.pieces;
-      tally.squares += difference * (Number(value) - tally.mean);
-    }
+    else addNumber(tally, Number(value));
   }
   return added;
+}
+
+/** By Welford's method. Sums of powers would lose the variance of large numbers. */
+function addNumber(tally: FeedbackTally, value: number): void {
+  const { pieces } = tally, difference = value - tally.mean, step = difference / pieces;
+  const square = difference * step * (pieces - 1);
+  tally.mean += step;
+  tally.cubes += step * (square * (pieces - 2) - 3 * tally.squares);
+  tally.squares += square;
+  tally.least = Math.min(tally.least, value);
+  tally.most = Math.max(tally.most, value);
 }
 
 const maxLabels = 2_000; // of a name that are counted separately: clients may send any number of them
@@ -73,8 +82,13 @@ export function addFeedbackTallies(tallies: FeedbackTallies, others: FeedbackTal
       return emptyFeedback(other.kind);
     });
     const pieces = tally.pieces + other.pieces, difference = other.mean - tally.mean;
+    const square = difference ** 2 * tally.pieces * other.pieces / pieces;
+    const crossed = 3 * (tally.pieces * other.squares - other.pieces * tally.squares);
+    tally.cubes += other.cubes + difference / pieces * (square * (tally.pieces - other.pieces) + crossed);
     tally.mean += difference * other.pieces / pieces;
-    tally.squares += other.squares + difference ** 2 * tally.pieces * other.pieces / pieces;
+    tally.squares += other.squares + square;
+    tally.least = Math.min(tally.least, other.least);
+    tally.most = Math.max(tally.most, other.most);
     tally.pieces = pieces;
     tally.records += other.records;
     for (const [label, count] of other.labels) added += addLabel(tally, label, count);
@@ -82,11 +96,11 @@ export function addFeedbackTallies(tallies: FeedbackTallies, others: FeedbackTal
   return added;
 }
 
-/** The mean and the variance of numbers. */
-export const feedbackMoments = ({ pieces, mean, squares }: FeedbackTally): Moments => ({
+export const feedbackMoments = ({ pieces, mean, squares, cubes }: FeedbackTally): Moments => ({
   count: pieces,
   mean,
   variance: pieces < 2 ? 0 : squares / (pieces - 1),
+  third: cubes / pieces,
 });
 
 /** How many booleans are true. */

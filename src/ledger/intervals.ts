@@ -32,7 +32,8 @@ export function newcombe(a: Counted, b: Counted): Interval & { difference: numbe
   };
 }
 
-export type Moments = { count: number; mean: number; variance: number };
+/** `third` is the third central moment: the mean of the cubed differences from the mean. */
+export type Moments = { count: number; mean: number; variance: number; third: number };
 
 // The polynomials of z in the expansion of quantiles of t by Fisher and Cornish (Abramowitz and Stegun, 26.7.5).
 const corrections = [
@@ -53,18 +54,4 @@ export function meanInterval({ count, mean, variance }: Moments): Interval | und
   if (count < leastValues) return undefined;
   const width = quantileOfT(count - 1) * Math.sqrt(variance / count);
   return { low: mean - width, high: mean + width };
-}
-
-/**
- * The interval of the difference of two means, b - a, by Welch, with the degrees of freedom of Satterthwaite. Undefined for
- * a few values.
- */
-export function welch(a: Moments, b: Moments): Interval | undefined {
-  if (Math.min(a.count, b.count) < leastValues) return undefined;
-  const difference = b.mean - a.mean;
-  const [first, second] = [a.variance / a.count, b.variance / b.count], both = first + second;
-  // Without any variance, every quantile gives the same width.
-  const freedom = both === 0 ? Infinity : both ** 2 / (first ** 2 / (a.count - 1) + second ** 2 / (b.count - 1));
-  const width = quantileOfT(freedom) * Math.sqrt(both);
-  return { low: difference - width, high: difference + width };
 }

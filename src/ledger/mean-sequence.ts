@@ -1,70 +1,46 @@
 // The difference of two means, at any time: an asymptotic confidence sequence.
 //
-// The boundary is that of the normal mixture (Robbins 1970) with estimated variances, of Waudby-Smith, Arbour, Sinha,
-// Kennedy and Ramdas (2021), "Time-uniform central limit theory and asymptotic confidence sequences". It is to the interval
-// of Welch what a sequence is to an interval: valid at all times at once, for means that are nearly normal from
-// `leastValues` values on. Latency, cost and tokens have heavy tails, so they are compared on the log scale, where the
-// difference is that of the logs of geometric means.
-import { leastValues, quantileOfT } from "./intervals.ts";
-import type { Interval, Moments } from "./intervals.ts";
-
-/** What was measured while the candidate `b` had the same share of the calls. */
-export type MeanStep = { a: Moments; b: Moments };
-
-export type MeanDifference = {
-  difference: number;
-  /** The standard error of the difference. */
-  error: number;
-  /** How much the arms tell together, na · nb / (na + nb): half of what each of two equal arms has. */
-  weight: number;
-  /** The degrees of freedom, by Satterthwaite. */
-  freedom: number;
-};
-
-/** The mean of the differences of the steps, b - a, by their weights. Undefined without `leastValues` of each arm. */
-export function meanDifference(steps: MeanStep[]): MeanDifference | undefined {
-  let sum = 0, weights = 0, variances = 0, spread = 0;
-  const counts = { a: 0, b: 0 };
-  for (const { a, b } of steps) {
-    if (Math.min(a.count, b.count) < 2) continue;
-    const weight = a.count * b.count / (a.count + b.count);
-    sum += weight * (b.mean - a.mean);
-    for (const { variance, count } of [a, b]) {
-      const own = weight ** 2 * variance / count;
-      variances += own;
-      spread += own ** 2 / (count - 1);
-    }
-    weights += weight;
-    counts.a += a.count;
-    counts.b += b.count;
-  }
-  if (Math.min(counts.a, counts.b) < leastValues) return undefined;
-  return {
-    difference: sum / weights,
-    error: Math.sqrt(variances) / weights,
-    weight: weights,
-    freedom: spread === 0 ? Infinity : variances ** 2 / spread,
-  };
-}
-
-/** The interval of 95 % of a difference at one time. Of one step it is that of Welch. */
-export function meanInterval({ difference, error, freedom }: MeanDifference): Interval {
-  const width = quantileOfT(freedom) * error;
-  return { low: difference - width, high: difference + width };
-}
+// Its boundary is that of the mixture of normal effects against a variance that is estimated: the sequential t test (Lai 1976;
+// Lindon, Ham, Tingley and Bojinov 2022, "Anytime-valid linear models and regression adjusted causal inference in randomized
+// experiments"). It is exact for normal values whose variance is that of both arms, and with many of them that of Robbins
+// (1970), which Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2021), "Time-uniform central limit theory and asymptotic
+// confidence sequences", have for other values. Two things keep values that are far from normal from being called different:
+//
+// - It takes the wider of two sequences: by the variance of each arm, and by the pooled variance (see mean-difference.ts).
+// - Each is widened by the skewness of the difference, as in the first term of the expansion of Cornish and Fisher, z² g / 6.
+//   That vanishes with more values, and it is largest for a rare value that has been seen once.
+//
+// Latency, cost and tokens have heavy tails, so they are compared on the log scale, where the difference is that of the logs
+// of geometric means.
+import type { Interval } from "./intervals.ts";
+import type { MeanDifference, Spread } from "./mean-difference.ts";
 
 const tuned = 250; // the weight at which the sequence is narrowest against the interval: 500 records of each arm
 
-/** How many standard errors wide the sequence is on each side. 1.96 is that of an interval at one time. */
-export function widthAt(weight: number, level = 0.05): number {
+/**
+ * The width of the sequence on each side, in standard errors that are estimated with these degrees of freedom. That of an
+ * interval at one time is 1.96. Infinity if they are too few for the level.
+ */
+export function widthAt(weight: number, level: number, freedom: number): number {
   // The optimum of the boundary for a time (Waudby-Smith and others, appendix B.2).
   const rate = (-2 * Math.log(level) + Math.log(1 - 2 * Math.log(level))) / tuned;
-  const time = rate * weight;
-  return Math.sqrt(2 * (1 + 1 / time) * (Math.log(1 + time) / 2 - Math.log(level)));
+  const time = rate * weight, enough = Math.log1p(time) / 2 - Math.log(level);
+  const known = Math.min(freedom, 1e12); // from where on it is that of a known variance, to the last digit
+  const growth = Math.expm1(2 * enough / (known + 1));
+  return growth >= time ? Infinity : Math.sqrt(known * growth * (1 + time) / (time - growth));
 }
 
-/** The confidence sequence of a difference of means. */
-export function meanSequence({ difference, error, weight }: MeanDifference, level = 0.05): Interval {
-  const width = widthAt(weight, level) * error;
-  return { low: difference - width, high: difference + width };
+/**
+ * The confidence sequence of a difference of means. Undefined with too few values for the level, and if all values are the same.
+ * If each arm has a single value, it is as wide as if one value of the smaller arm were that of the other arm.
+ */
+export function meanSequence(found: MeanDifference, level = 0.05): Interval | undefined {
+  const { difference, weight, fewest, own, pooled } = found;
+  const single: Spread = { error: Math.abs(difference) / fewest, freedom: Infinity, skewness: { a: 0, b: 1 } };
+  const widths = (pooled.error > 0 ? [own, pooled] : [single]).map(({ error, freedom, skewness: { a, b } }) => {
+    const errors = widthAt(weight, level, freedom);
+    return error * (errors + (Math.abs(a) + Math.abs(b)) * errors ** 2 / 6);
+  });
+  const width = Math.max(...widths);
+  return width > 0 && width < Infinity ? { low: difference - width, high: difference + width } : undefined;
 }

@@ -45,7 +45,7 @@ function quantileSequence(
 }
 
 /** A quantity of one arm: its values by bucket, and how many there are. */
-type Measured = { histogram: Histogram; total: number };
+export type Measured = { histogram: Histogram; total: number };
 
 /**
  * The ratio of the quantile at `share`, b / a, and its confidence sequence, whose end is Infinity as long as nothing bounds it.

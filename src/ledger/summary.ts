@@ -104,14 +104,20 @@ function costText(bucket: number): string {
   return decimalText(BigInt(digits), exponent);
 }
 
-/** The mean and the variance of values, as their buckets tell them. */
+/** The moments of values, as their buckets tell them. */
 export function momentsOf(histogram: Histogram, valueOf: (bucket: number) => number): Moments {
-  let count = 0, sum = 0, squares = 0;
+  let count = 0, sum = 0, squares = 0, cubes = 0, first = 0;
   eachCount(histogram, (bucket, times) => {
+    const value = valueOf(bucket);
+    if (count === 0) first = value;
     count += times;
-    sum += times * valueOf(bucket);
+    sum += times * (value - first); // relative to the first, so that equal values have exactly their mean
   });
-  const mean = sum / count;
-  eachCount(histogram, (bucket, times) => squares += times * (valueOf(bucket) - mean) ** 2);
-  return { count, mean, variance: count < 2 ? 0 : squares / (count - 1) };
+  const mean = first + sum / count;
+  eachCount(histogram, (bucket, times) => {
+    const difference = valueOf(bucket) - mean, square = difference * difference;
+    squares += times * square;
+    cubes += times * square * difference;
+  });
+  return { count, mean, variance: count < 2 ? 0 : squares / (count - 1), third: cubes / count };
 }

@@ -4,7 +4,9 @@ import type { DeploymentId } from "../common/ids.ts";
 import { latencyOf, numberOf } from "../ledger/histogram.ts";
 import type { Histogram } from "../ledger/histogram.ts";
 import { feedbackMoments, truesOf } from "../ledger/feedback-tally.ts";
-import { newcombe, welch } from "../ledger/intervals.ts";
+import { newcombe } from "../ledger/intervals.ts";
+import type { Moments } from "../ledger/intervals.ts";
+import { intervalOf, meanDifference } from "../ledger/mean-difference.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { momentsOf, toStats } from "../ledger/summary.ts";
 import { emptyTally } from "../ledger/tally.ts";
@@ -121,8 +123,7 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
   ) => {
     if (one === null || other === null) return null;
     const [before, after] = histograms.map((histogram) => momentsOf(histogram, valueOf));
-    const { low = null, high = null } = welch({ ...before!, mean: one }, { ...after!, mean: other }) ?? {};
-    return { difference: other - one, low, high };
+    return { difference: other - one, ...meanInterval({ ...before!, mean: one }, { ...after!, mean: other }) };
   };
   const cost = means(
     a.cost.mean === null ? null : Number(a.cost.mean),
@@ -145,6 +146,12 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
   };
 }
 
+/** The interval of the difference of two means, with nulls where there is none. */
+function meanInterval(a: Moments, b: Moments): { low: number | null; high: number | null } {
+  const found = meanDifference([{ a, b }]);
+  return found === undefined ? { low: null, high: null } : intervalOf(found);
+}
+
 function feedbackDifferences({ sums: a }: Tally, { sums: b }: Tally): Differences["feedback"] {
   return [...a.feedback].sort(([one], [other]) => one < other ? -1 : 1).flatMap(([name, before]) => {
     const after = b.feedback.get(name);
@@ -153,8 +160,8 @@ function feedbackDifferences({ sums: a }: Tally, { sums: b }: Tally): Difference
       const [one, other] = [before, after].map((tally) => ({ count: truesOf(tally), total: tally.pieces }));
       return [{ name, ...newcombe(one!, other!) }];
     }
-    const { low = null, high = null } = welch(feedbackMoments(before), feedbackMoments(after)) ?? {};
-    return [{ name, difference: after.mean - before.mean, low, high }];
+    const ends = meanInterval(feedbackMoments(before), feedbackMoments(after));
+    return [{ name, difference: after.mean - before.mean, ...ends }];
   });
 }
 

@@ -45,7 +45,7 @@ export function describeDifference(found: ArmDifference): string {
   const { unit, difference, sequence, needed } = found;
   if (difference === null) return "Too few records to compare";
   if (sequence === null) {
-    return `${amountText(difference, unit)} so far. There are too few records to tell it from chance`;
+    return `${amountText(difference, unit)} so far. These records cannot tell it from chance`;
   }
   const range = `${amountText(sequence.low, unit)} to ${amountText(sequence.high, unit)}`;
   const more = needed === null || needed === 0

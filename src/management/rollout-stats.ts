@@ -6,12 +6,15 @@ import { compareArms } from "../ledger/arm-differences.ts";
 import type { ArmDifference, CompareOptions } from "../ledger/arm-differences.ts";
 import { countArms, tallyOf } from "../ledger/arms.ts";
 import type { CountedStep, Step } from "../ledger/arms.ts";
+import type { Interval } from "../ledger/intervals.ts";
 import { sampleRatio } from "../ledger/sample-ratio.ts";
 import { toStats } from "../ledger/summary.ts";
 import { recordStats } from "../schema/ledger.ts";
 import { described, exactly, listOf, oneOf, option, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { readFeedbackNames } from "./feedback-names.ts";
+import type { FeedbackNameRule } from "./feedback-names.ts";
 import { operation, reportRead } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { scopeOfDeployment, toCount } from "./record-filter.ts";
@@ -37,7 +40,9 @@ const Difference = exactly({
   difference: orNull(v.numeric, "Null while too few records tell it"),
   interval: ends("Its 95 % interval, which holds for one look at a time chosen beforehand. Null for p95"),
   sequence: ends(
-    "Its confidence sequence: with 95 % it contains the difference at all times at once, however often someone looks",
+    "Its confidence sequence: with 95 % it contains the difference at all times at once, however often someone looks. " +
+      "Exact for shares, for p95, and for numeric feedback with a declared minimum and maximum; asymptotic for other " +
+      "means. Null while too few values tell it, or if all of them are alike",
   ),
   needed: orNull(
     v.count,
@@ -165,8 +170,17 @@ export async function measureRollout(
   const division = { candidate: rollout.version, steps: await readSteps(store, rollout) };
   const steps = await countArms(store.database, matching, division, report);
   const hasFailures = scope.workspace.statuses.some(({ isFailure }) => isFailure);
-  return { steps, differences: compareArms(steps, { hasFailures, level, wanted }) };
+  const bounds = boundsOf(await readFeedbackNames(store, scope.workspace.id));
+  return { steps, differences: compareArms(steps, { hasFailures, bounds, level, wanted }) };
 }
+
+/** The bounds of the values of each name that has two. */
+const boundsOf = (names: FeedbackNameRule[]): Map<string, Interval> =>
+  new Map(
+    names.flatMap(({ name, minimum, maximum }) =>
+      minimum === null || maximum === null || minimum === maximum ? [] : [[name, { low: minimum, high: maximum }]]
+    ),
+  );
 
 /** In which arm sessions began, and how many are expected. */
 function ratioOf(steps: CountedStep[]): Omit<RolloutStats["sampleRatio"], "sentence"> {

@@ -1,9 +1,16 @@
-// Simulated rollouts that someone looks at after every record: when each way to compare calls the arms different.
-import { newcombe, welch } from "../../src/ledger/intervals.ts";
-import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
-import { meanDifference, meanSequence } from "../../src/ledger/mean-sequence.ts";
-import { quantileRatio } from "../../src/ledger/quantile-sequence.ts";
+// Simulated rollouts that someone looks at after every record: when each way to compare calls the arms different, and when
+// guards stop them. Figures and guards are those of the service.
+import { getOrAdd } from "../../src/common/maps.ts";
+import { percentileFigures } from "../../src/ledger/difference-figures.ts";
+import type { Figures } from "../../src/ledger/difference-figures.ts";
+import { emptyHistogram, increase, latencyBucket } from "../../src/ledger/histogram.ts";
+import { newcombe } from "../../src/ledger/intervals.ts";
+import type { Interval } from "../../src/ledger/intervals.ts";
+import { intervalOf, meanDifference } from "../../src/ledger/mean-difference.ts";
+import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
 import { isExcluded } from "../../src/ledger/share-sequence.ts";
+import { findCrossed, levelOf } from "../../src/management/guards.ts";
+import type { Distribution, Draw } from "./distributions.ts";
 
 /** Uniform numbers from 0 to 1 by splitmix32, so that a seed gives the same rollouts everywhere. */
 export function randomFrom(seed: number): () => number {
@@ -27,6 +34,8 @@ export type Plan = {
   level?: number;
   /** Look at the sequence after so many records. Default: after each. */
   every?: number;
+  /** Look at plain intervals too. */
+  isPlain?: boolean;
   seed: number;
 };
 
@@ -53,10 +62,7 @@ export function simulateShares(
       // No mixture exceeds the likelihood ratio, so most looks need no other work.
       const most = likelihood(a.count, a.total) + likelihood(b.count, b.total) -
         likelihood(a.count + b.count, a.total + b.total);
-      if (!isPlain && most > 1) {
-        const { low, high } = newcombe(a, b);
-        if (low > 0 || high < 0) isPlain = calls.plain.push(record) > 0;
-      }
+      if (!isPlain && most > 1 && isOut(newcombe(a, b))) isPlain = calls.plain.push(record) > 0;
       if (isFound || record % every > 0 || most < enough || stops && b.count * a.total <= a.count * b.total) continue;
       if (isExcluded([{ a, b, share }], 0, level)) isFound = calls.sequence.push(record) > 0;
     }
@@ -64,93 +70,136 @@ export function simulateShares(
   return calls;
 }
 
-type Arm = { count: number; mean: number; variance: number; squares: number };
+type Arm = { count: number; mean: number; variance: number; third: number; squares: number; cubes: number };
 
-const emptyArm = (): Arm => ({ count: 0, mean: 0, variance: 0, squares: 0 });
+const emptyArm = (): Arm => ({ count: 0, mean: 0, variance: 0, third: 0, squares: 0, cubes: 0 });
 
-/** By Welford. */
+/** By Welford and Terriberry. */
 function add(arm: Arm, value: number): void {
-  const difference = value - arm.mean;
-  arm.mean += difference / ++arm.count;
-  arm.squares += difference * (value - arm.mean);
+  const difference = value - arm.mean, step = difference / ++arm.count, square = difference * step * (arm.count - 1);
+  arm.mean += step;
+  arm.cubes += step * (square * (arm.count - 2) - 3 * arm.squares);
+  arm.squares += square;
   arm.variance = arm.squares / Math.max(1, arm.count - 1);
+  arm.third = arm.cubes / arm.count;
 }
 
-const normalFrom = (random: () => number): number =>
-  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+/** A guard of one limit, and how certain it must be, in percent. */
+export type Guard = { guard: string; certain: number };
 
-/** Latencies: log-normal, of which some time out. The candidate's are `ratio` times those of the base. */
-export function simulateLatencies(
-  { rollouts, records, share, level, seed }: Plan,
-  { ratio, deviation, timeouts }: { ratio: number; deviation: number; timeouts: number },
-): Calls {
-  const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] }, faster = Math.log(ratio);
+/** After how many records each rollout was called different, and stopped by each guard. */
+export type ValueCalls = Calls & { stopped: number[][] };
+
+const isOut = (range: Interval | null | undefined): boolean => !!range && (range.low > 0 || range.high < 0);
+
+const least = 1.9 ** 2; // of a difference in standard errors, squared, below which nothing at 95 % leaves out 0
+
+/** Rollouts whose records have a value. Guards of other limits than 0 take long, as each look is worked out. */
+export function simulateValues(
+  { rollouts, records, share, level = 0.05, every = 1, isPlain = false, seed }: Plan,
+  { measure, name, draw, compare }: Distribution,
+  guards: Guard[] = [],
+): ValueCalls {
+  const random = randomFrom(seed);
+  const calls: ValueCalls = { sequence: [], plain: [], stopped: guards.map(() => []) };
+  const isOfZero = guards.every(({ guard }) => /=[+-]0%?$/.test(guard));
+  const limits = guards.map(({ guard, certain }, nth) => ({ guard, nth, level: levelOf(guard, certain) }));
+  const widest = Math.max(level, ...limits.map(({ level }) => level));
   for (let rollout = 0; rollout < rollouts; rollout++) {
     const a = emptyArm(), b = emptyArm();
-    let isFound = false, isPlain = false;
-    for (let record = 1; record <= records && !(isFound && isPlain); record++) {
-      const isCandidate = random() < share, normal = normalFrom(random);
-      const latency = random() < timeouts
-        ? 60_000
-        : Math.exp(Math.log(800) + deviation * normal + (isCandidate ? faster : 0));
-      add(isCandidate ? b : a, Math.log1p(latency));
-      const found = meanDifference([{ a, b }]);
-      if (found === undefined || Math.abs(found.difference) < 1.96 * found.error) continue;
-      if (!isPlain) {
-        const { low, high } = welch(a, b)!;
-        if (low > 0 || high < 0) isPlain = calls.plain.push(record) > 0;
-      }
-      if (isFound) continue;
-      const { low, high } = meanSequence(found, level);
-      if (low > 0 || high < 0) isFound = calls.sequence.push(record) > 0;
+    let looksPlain = isPlain, isFound = false, waiting = limits;
+    for (let record = 1; record <= records && (looksPlain || !isFound || waiting.length > 0); record++) {
+      const isCandidate = random() < share;
+      add(isCandidate ? b : a, draw(random, isCandidate));
+      if (record % every > 0) continue;
+      const far = (b.mean - a.mean) ** 2, own = a.variance / a.count + b.variance / b.count;
+      if (looksPlain && far > least * own && isOut(rangeOfMeans(a, b))) looksPlain = calls.plain.push(record) === 0;
+      const pooled = (a.squares + b.squares) / (record - 2) * (1 / a.count + 1 / b.count);
+      if (isOfZero && !(far > least * Math.max(own, pooled / 2))) continue;
+      const figures = new Map<number, Figures>();
+      const lookAt = (level: number) => getOrAdd(figures, level, () => compare([{ a, b, share }], { level }));
+      // Sequences at lower levels are wider.
+      if (isOfZero && !isOut(lookAt(widest).sequence)) continue;
+      if (!isFound && isOut(lookAt(level).sequence)) isFound = calls.sequence.push(record) > 0;
+      waiting = waiting.filter(({ guard, level, nth }) => {
+        const difference = { measure, name, label: null, ...lookAt(level) };
+        if (findCrossed(guard, [difference]) === undefined) return true;
+        calls.stopped[nth]!.push(record);
+        return false;
+      });
     }
   }
   return calls;
 }
 
-/** When a guard of the 95th percentile stops: log-normal latencies, of which the candidate's are `ratio` times the base's. */
+/** When a guard of the 95th percentile stops. */
 export function simulatePercentiles(
-  { rollouts, records, share, level = 0.05, every = 1, seed }: Plan,
-  { ratio, deviation, limit }: { ratio: number; deviation: number; limit: number },
-): Calls {
-  const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] };
+  { rollouts, records, share, every = 1, seed }: Plan,
+  draw: Draw,
+  { guard, certain }: Guard,
+): number[] {
+  const random = randomFrom(seed), stopped: number[] = [];
   for (let rollout = 0; rollout < rollouts; rollout++) {
     const a = { histogram: emptyHistogram(), total: 0 }, b = { histogram: emptyHistogram(), total: 0 };
     for (let record = 1; record <= records; record++) {
       const isCandidate = random() < share, arm = isCandidate ? b : a;
       arm.total++;
-      increase(
-        arm.histogram,
-        latencyBucket(800 * Math.exp(deviation * normalFrom(random)) * (isCandidate ? ratio : 1)),
-      );
-      // The first step of a rollout has half of the level.
-      if (record % every > 0 || quantileRatio(a, b, 0.95, latencyOf, level / 2).low <= limit) continue;
-      calls.sequence.push(record);
+      increase(arm.histogram, latencyBucket(draw(random, isCandidate)));
+      if (record % every > 0) continue;
+      const figures = percentileFigures({ a, b }, 1, levelOf(guard, certain));
+      if (findCrossed(guard, [{ measure: "p95", name: null, label: null, ...figures }]) === undefined) continue;
+      stopped.push(record);
       break;
     }
   }
-  return calls;
+  return stopped;
 }
 
-/** When a guard of numeric feedback stops: scores from 0 to 1 with these means, of which less is worse. */
-export function simulateScores(
-  { rollouts, records, share, level, every = 1, seed }: Plan,
-  means: [base: number, candidate: number],
-): Calls {
-  const random = randomFrom(seed), calls: Calls = { sequence: [], plain: [] };
-  const [ofBase, ofCandidate] = means.map((mean) => (1 - mean) / mean) as [number, number];
+/** How many rollouts are ever said to divide callers otherwise than by their share, while the candidate has another one. */
+export function simulateRatios({ rollouts, records, share, level = 0.001, seed }: Plan, real: number): number[] {
+  const random = randomFrom(seed), found: number[] = [];
   for (let rollout = 0; rollout < rollouts; rollout++) {
-    const a = emptyArm(), b = emptyArm();
+    const step = { base: 0, candidate: 0, share };
     for (let record = 1; record <= records; record++) {
-      const isCandidate = random() < share;
-      add(isCandidate ? b : a, random() ** (isCandidate ? ofCandidate : ofBase));
-      const found = record % every > 0 ? undefined : meanDifference([{ a, b }]);
-      if (found === undefined || meanSequence(found, level).high >= 0) continue;
-      calls.sequence.push(record);
+      step[random() < real ? "candidate" : "base"]++;
+      if (sampleRatio([step]) >= level) continue;
+      found.push(record);
       break;
     }
   }
-  return calls;
+  return found;
+}
+
+/** The plain interval of the difference of two means. */
+export function rangeOfMeans(a: Arm, b: Arm): Interval | undefined {
+  const found = meanDifference([{ a, b }]);
+  return found && intervalOf(found);
+}
+
+/** The plain interval of the difference of two shares, of values that are 0 or 1. */
+export const rangeOfShares = (a: Arm, b: Arm): Interval => {
+  const [one, other] = [a, b].map(({ count, mean }) => ({ count: Math.round(count * mean), total: count }));
+  return newcombe(one!, other!);
+};
+
+/** The share of one-time looks in which the plain interval leaves out 0, of arms of these sizes. */
+export function simulateLooks(
+  { rollouts, seed }: Pick<Plan, "rollouts" | "seed">,
+  draw: Draw,
+  [base, candidate]: [base: number, candidate: number],
+  rangeOf: (a: Arm, b: Arm) => Interval | undefined = rangeOfMeans,
+): number {
+  const random = randomFrom(seed);
+  let found = 0;
+  for (let rollout = 0; rollout < rollouts; rollout++) {
+    const [a, b] = [base, candidate].map((records, arm) => {
+      const moments = emptyArm();
+      for (let record = 0; record < records; record++) add(moments, draw(random, arm === 1));
+      return moments;
+    }) as [Arm, Arm];
+    if (isOut(rangeOf(a, b))) found++;
+  }
+  return found / rollouts;
 }
 
 /** Of ordered or unordered numbers, the one that a share of them does not exceed. Undefined without any. */

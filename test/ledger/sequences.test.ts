@@ -1,15 +1,14 @@
-// Confidence sequences: compared with other programs, and at their extremes.
+// Confidence sequences of shares, sample ratios and percentiles: compared with other programs, and at their extremes.
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
 import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
-import { meanDifference, meanInterval, meanSequence, widthAt } from "../../src/ledger/mean-sequence.ts";
 import { quantileRatio, rankSequence } from "../../src/ledger/quantile-sequence.ts";
 import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
-import { newcombe, welch } from "../../src/ledger/intervals.ts";
+import { newcombe } from "../../src/ledger/intervals.ts";
 import { isExcluded, shareDifference, shareInterval, shareSequence } from "../../src/ledger/share-sequence.ts";
 import type { ShareStep } from "../../src/ledger/share-sequence.ts";
-import { simulateLatencies, simulateShares } from "../bench/rollouts.ts";
+import { simulateRatios, simulateShares } from "../bench/rollouts.ts";
 
 const test = suite("sequences");
 
@@ -40,17 +39,6 @@ test("the sequence of a difference of shares is that of another program", () => 
     isNear(found.low, low);
     isNear(found.high, high);
   }
-});
-
-test("the width of the sequence of a mean is that of another program", () => {
-  // The formula of the paper in mpmath 1.3 with 40 digits.
-  const examples: [weight: number, level: number, width: number][] = [
-    [50, 0.05, 3.36388772578],
-    [250, 0.05, 3.03520899038],
-    [2500, 0.05, 3.24172314541],
-    [250, 0.01, 3.57162997087],
-  ];
-  for (const [weight, level, width] of examples) isNear(widthAt(weight, level), width, 1e-11);
 });
 
 test("the p-value of the sample ratio is that of another program", () => {
@@ -113,13 +101,9 @@ test("sequences become narrower with more records of the same kind", () => {
   const widths = [10, 100, 1_000, 10_000, 1e6, 1e9].map((total) => {
     const counted = { count: total / 10, total };
     const { low, high } = shareSequence([{ a: counted, b: counted, share: 0.5 }])!;
-    const moments = { count: 3 * total, mean: 5, variance: 4 };
-    const mean = meanSequence(meanDifference([{ a: moments, b: moments }])!);
-    return [high - low, mean.high - mean.low];
+    return high - low;
   });
-  for (const [index, [share, mean]] of widths.slice(1).entries()) {
-    assert.ok(share! < widths[index]![0]! && mean! < widths[index]![1]!, JSON.stringify(widths));
-  }
+  for (const [index, width] of widths.slice(1).entries()) assert.ok(width < widths[index]!, JSON.stringify(widths));
 });
 
 test("extremes have sequences without NaN: no records, one, none that failed and all", () => {
@@ -137,12 +121,6 @@ test("extremes have sequences without NaN: no records, one, none that failed and
   assert.is(sampleRatio([]), 1);
   assert.is(sampleRatio([{ base: 0, candidate: 5, share: 1 }]), 1);
   assert.is(sampleRatio([{ base: 1e12, candidate: 0, share: 0.5 }]), 0);
-  assert.is(
-    meanDifference([{ a: { count: 29, mean: 1, variance: 1 }, b: { count: 30, mean: 1, variance: 1 } }]),
-    undefined,
-  );
-  const same = { count: 30, mean: 28, variance: 0 };
-  assert.equal(meanSequence(meanDifference([{ a: same, b: same }])!), { low: 0, high: 0 });
 });
 
 test("steps that no one difference fits have no sequence", () => {
@@ -175,29 +153,29 @@ test("the ratio of a percentile has both arms' bounds, and none while few values
   assert.equal(quantileRatio(some, huge, 0.95, latencyOf), { ratio: 1e12 / 1900, low: 0, high: Infinity });
 });
 
-test("the plain intervals of one step are those of Newcombe and Welch", () => {
+test("the plain interval of one step is that of Newcombe", () => {
   const { low, high } = newcombe({ count: 5, total: 100 }, { count: 12, total: 90 });
   const found = shareInterval([toStep([5, 100, 12, 90, 0.5])])!;
   isNear(found.low, low, 1e-12);
   isNear(found.high, high, 1e-12);
-  const [a, b] = [{ count: 35, mean: 840, variance: 250_000 }, { count: 3000, mean: 610, variance: 90_000 }];
-  const mean = meanInterval(meanDifference([{ a, b }])!), wanted = welch(a, b)!;
-  isNear(mean.low, wanted.low, 1e-12);
-  isNear(mean.high, wanted.high, 1e-12);
 });
 
 // `npm run simulate` has more of these.
 const rollouts = isFull ? 1_000 : 60, records = isFull ? 10_000 : 1_500, seed = 1;
 
 test("of equal versions that are looked at after every record, at most one in 20 is called different", () => {
-  for (const share of [0.5, 0.1]) {
+  for (const share of [0.5, 0.1, 0.02]) {
+    const { sequence, plain } = simulateShares({ rollouts, records, share, seed }, [0.05, 0.05]);
+    assert.ok(sequence.length <= 0.05 * rollouts, `${sequence.length} of ${rollouts}`);
+    assert.ok(share < 0.1 || plain.length > 0.2 * rollouts, `only ${plain.length} by plain intervals`);
+  }
+});
+
+test("sessions that are divided as the share says are found to be, and others are not", () => {
+  for (const share of [0.5, 0.1, 0.02]) {
     const plan = { rollouts, records, share, seed };
-    const failures = simulateShares(plan, [0.05, 0.05]);
-    const latencies = simulateLatencies(plan, { ratio: 1, deviation: 0.8, timeouts: 0 });
-    for (const { sequence, plain } of [failures, latencies]) {
-      assert.ok(sequence.length <= 0.05 * rollouts, `${sequence.length} of ${rollouts}`);
-      assert.ok(plain.length > 0.2 * rollouts, `only ${plain.length} by plain intervals`);
-    }
+    assert.equal(simulateRatios(plan, share), []);
+    assert.is(simulateRatios(plan, share + 0.2).length, rollouts);
   }
 });
 

@@ -105,6 +105,31 @@ test("percentiles and feedback are guarded too, each by its unit", async () => {
   }
 });
 
+test("a candidate that has none of the rare values yet goes on, whether their bounds are declared or not", async () => {
+  for (const bounds of [undefined, { minimum: 0, maximum: 1 }]) {
+    const world = await createCandidate(), names = `/workspaces/${world.workspaceId}/feedback-names`;
+    const rule = { name: "score", kind: "number", ...bounds };
+    if (bounds !== undefined) taken(await world.manage("POST", names, rule));
+    const { id } = await roll(world, { percent: 10, guard: "score=+0,score=-0", certain: 95 });
+    const rate = async (arm: number, records: number, zeros: number) => {
+      const answers = await Promise.all(
+        Array.from({ length: records }, () => world.submit({ ...goodBody, rollout: id, promptVersion: arm + 1 })),
+      );
+      const feedback = answers.map((answer, nth) => ({
+        ...{ record: taken<{ id: string }>(answer, 201).id, name: "score", value: nth < zeros ? 0 : 1 },
+      }));
+      taken(await world.manage("POST", `/workspaces/${world.workspaceId}/feedback`, { feedback }));
+    };
+    await rate(0, 270, 27);
+    await rate(1, 30, 0);
+    assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 0 });
+    await rate(1, 90, 80);
+    world.now += 61_000;
+    assert.equal(await checkGuards(world.admin), { checked: 1, stopped: 1 });
+    assert.match((await historyOf(world))[0]!.note, /score −0\.[\d]+ \(−0\.[\d]+ to −0\.[\d]+\), beyond score=-0/);
+  }
+});
+
 test("what is not certain, or better, goes on, and is checked once a minute", async () => {
   const world = await createCandidate();
   const { id } = await roll(world, { guard: "failures=+2%", certain: 99 });

@@ -376,17 +376,32 @@ function quantileOfT(freedom: number): number {
   return quantile;
 }
 
-/** The 95 % interval of a difference of means by Welch, from 30 values on. */
+/**
+ * The 95 % interval of a difference of means by Welch, from 30 values on, or by the pooled variance if that is larger and the
+ * difference is skewed by more than 0.2.
+ */
 function welch(means: [number, number], sides: [number[], number[]]): [number, number] | undefined {
   if (sides.some(({ length }) => length < 30)) return undefined;
-  const [one, other] = sides.map((values) => {
-    const middle = mean(values);
-    return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1) / values.length;
-  }) as [number, number];
-  const [m, n] = sides.map(({ length }) => length - 1) as [number, number];
-  const freedom = one + other === 0 ? m + n : (one + other) ** 2 / (one ** 2 / m + other ** 2 / n);
-  const difference = means[1] - means[0], half = quantileOfT(freedom) * Math.sqrt(one + other);
-  return [difference - half, difference + half];
+  const [m, n] = sides.map(({ length }) => length) as [number, number];
+  const powers = (power: number) =>
+    sides.map((values) => {
+      const middle = mean(values);
+      return values.reduce((sum, value) => sum + (value - middle) ** power, 0);
+    }) as [number, number];
+  const squares = powers(2), cubes = powers(3), difference = means[1] - means[0];
+  const one = squares[0] / (m - 1) / m, other = squares[1] / (n - 1) / n;
+  const pooled = (squares[0] + squares[1]) / (m + n - 2) * (1 / m + 1 / n);
+  if (pooled === 0) return [difference, difference];
+  const freedom = (one + other) ** 2 / (one ** 2 / (m - 1) + other ** 2 / (n - 1));
+  const half = quantileOfT(freedom) * Math.sqrt(one + other);
+  const third = (cubes[0] + cubes[1]) / (m + n);
+  const skewness = [
+    (cubes[1] / n ** 3 - cubes[0] / m ** 3) / (one + other) ** 1.5,
+    third * (1 / n ** 2 - 1 / m ** 2) / pooled ** 1.5,
+  ];
+  const isSkewed = skewness.some((each) => Math.abs(each) > 0.2);
+  const widest = isSkewed ? Math.max(half, quantileOfT(m + n - 2) * Math.sqrt(pooled)) : half;
+  return [difference - widest, difference + widest];
 }
 
 const isNear = (a: number, b: number, scale: number) => Math.abs(a - b) <= 1e-6 * Math.max(1e-12, Math.abs(scale));

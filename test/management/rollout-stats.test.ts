@@ -158,6 +158,51 @@ test("callers that are not divided as the share says are found, and the sentence
   );
 });
 
+/** Submits a record for each score of each arm. */
+async function rate(world: World, rollout: string, arms: number[][]): Promise<void> {
+  for (const [arm, values] of arms.entries()) {
+    const bodies = values.map(() => ({ ...goodBody, rollout, promptVersion: arm + 1 }));
+    const answers = await Promise.all(bodies.map((body) => world.submit(body)));
+    const feedback = answers.map((answer, nth) => ({
+      ...{ record: taken<{ id: string }>(answer, 201).id, name: "score", value: values[nth] },
+    }));
+    taken(await world.manage("POST", `/workspaces/${world.workspaceId}/feedback`, { feedback }));
+  }
+}
+
+test("scores have an exact sequence from the first one on, while all of them are within the bounds that are declared", async () => {
+  const world = await createCandidate();
+  const rollout = await roll(world, { version: 2, percent: 50 });
+  const declare = async (rule: object) =>
+    taken(
+      await world.manage("POST", `/workspaces/${world.workspaceId}/feedback-names`, {
+        name: "score",
+        kind: "number",
+        ...rule,
+      }),
+    );
+  const scoreOf = async () => find(await statsOf(world, rollout), "feedback", "score");
+  await rate(world, rollout, [[4, 5], [3]]);
+  assert.equal([(await scoreOf()).difference, (await scoreOf()).sequence], [null, null]);
+  await declare({ minimum: 1 });
+  assert.is((await scoreOf()).sequence, null);
+  await declare({ minimum: 1, maximum: 5 });
+  const { difference, interval, sequence, needed } = await scoreOf();
+  assert.equal([difference, interval], [-1.5, null]);
+  assert.ok(-4 <= sequence!.low && sequence!.low < -1.5 && 0 < sequence!.high && sequence!.high <= 4);
+  assert.ok(needed! > 100, `${needed}`);
+  await declare({ minimum: 3, maximum: 4 });
+  assert.equal([(await scoreOf()).difference, (await scoreOf()).sequence], [null, null]);
+});
+
+test("records that are all alike have a difference without a sequence, and a sentence that claims nothing", async () => {
+  const world = await createCandidate();
+  const rollout = await roll(world, { version: 2, percent: 50 });
+  await rate(world, rollout, [Array.from({ length: 40 }, () => 1), Array.from({ length: 40 }, () => 1)]);
+  const { difference, sequence, sentence } = find(await statsOf(world, rollout), "feedback", "score");
+  assert.equal([difference, sequence, sentence], [0, null, "0 so far. These records cannot tell it from chance"]);
+});
+
 test("a change of the guard alone is no step, so the 95th percentile keeps its records", async () => {
   const world = await createCandidate();
   const rollout = await roll(world, { version: 2, percent: 50 });
