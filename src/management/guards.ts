@@ -91,7 +91,9 @@ export function findCrossed(guard: string, differences: ArmDifference[]): string
     );
     if (!found?.sequence || found.difference === null || isPercent === (found.unit === "value")) continue;
     const { low, high } = found.sequence;
-    if (sign > 0 ? low <= limit : high >= limit) continue;
+    // A difference of rounded numbers that is exactly at the limit may be beyond it in the last digit.
+    const farthest = limit + sign * 1e-9 * Math.abs(limit);
+    if (sign > 0 ? low <= farthest : high >= farthest) continue;
     const [from, to] = [low, high].map((end) => amountText(end, found.unit));
     return `${measureName(found)} ${amountText(found.difference, found.unit)} (${from} to ${to}), beyond ${text}`;
   }

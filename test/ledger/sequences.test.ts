@@ -8,7 +8,8 @@ import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
 import { newcombe } from "../../src/ledger/intervals.ts";
 import { isExcluded, shareDifference, shareInterval, shareSequence } from "../../src/ledger/share-sequence.ts";
 import type { ShareStep } from "../../src/ledger/share-sequence.ts";
-import { simulateRatios, simulateShares } from "../bench/rollouts.ts";
+import { logNormalLatency, steppedLatency } from "../bench/distributions.ts";
+import { simulatePercentiles, simulateRatios, simulateShares } from "../bench/rollouts.ts";
 
 const test = suite("sequences");
 
@@ -177,6 +178,18 @@ test("sessions that are divided as the share says are found to be, and others ar
     assert.equal(simulateRatios(plan, share), []);
     assert.is(simulateRatios(plan, share + 0.2).length, rollouts);
   }
+});
+
+test("a guard of a percentile never stops a candidate that is exactly at its limit, even if many latencies are alike", () => {
+  const plan = { rollouts: isFull ? 200 : 20, records: 2_000, share: 0.5, every: 100, seed };
+  for (
+    const [draw, guard] of [
+      [logNormalLatency(1.2), "p95=+20%"],
+      ...[1.1, 1.2, 1.3, 1.7].map((ratio) =>
+        [steppedLatency(ratio), `p95=+${Math.round(100 * ratio - 100)}%`] as const
+      ),
+    ] as const
+  ) assert.equal(simulatePercentiles(plan, draw, { guard, certain: 99 }), [], guard);
 });
 
 test("a guard at 99 % stops a candidate that fails twice as often, and at most one in 100 equal ones", () => {
