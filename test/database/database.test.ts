@@ -163,6 +163,43 @@ for (const [name, before] of [["first", 0], ["second", 1]] as const) {
   });
 }
 
+const addresses: [url: string, pipeline: string, token: string | undefined][] = [
+  ["http://127.0.0.1:8080", "http://127.0.0.1:8080/v2/pipeline", undefined],
+  ["libsql://a.turso.io", "https://a.turso.io/v2/pipeline", undefined],
+  ["LIBSQL://A.turso.io/", "https://a.turso.io/v2/pipeline", undefined],
+  ["libsql://127.0.0.1:8080?tls=0", "http://127.0.0.1:8080/v2/pipeline", undefined],
+  ["libsql://a.turso.io?tls=1&authToken=t%2B1", "https://a.turso.io/v2/pipeline", "t+1"],
+  ["https://a.turso.io?authToken=t", "https://a.turso.io/v2/pipeline", "t"],
+  ["https://a.example/base/", "https://a.example/base/v2/pipeline", undefined],
+];
+
+for (const [url, pipeline, token] of addresses) {
+  test(`the server of ${url} is asked at ${pipeline}`, async () => {
+    const sent: string[] = [];
+    const send = (request: Request) => {
+      sent.push(`${request.url} ${request.headers.get("Authorization")}`);
+      return Promise.resolve(new Response("{}", { status: 500 }));
+    };
+    for (const authToken of [undefined, "other"]) {
+      const database = openRemote({ url, authToken }, "serve", undefined, send);
+      await database.read({ sql: "select 1" }).catch(() => undefined);
+      const bearer = token ?? authToken;
+      assert.is(
+        sent.find((request) => request.includes("pipeline")),
+        `${pipeline} ${bearer ? `Bearer ${bearer}` : null}`,
+      );
+      sent.length = 0;
+      database.close();
+    }
+  });
+}
+
+test("an address of a server with other parameters, or with a fragment, is refused", () => {
+  for (const url of ["libsql://a.example?auth_token=t", "https://a.example?tls=1", "https://a.example#x"]) {
+    assert.throws(() => openRemote(url, "serve"), /^The database's URL may have only the parameters? /);
+  }
+});
+
 test("a copy over the file is noticed during a write, though a reader held back the first checkpoint", () =>
   onFile(async (url) => {
     const path = filePathOf(url), backup = `${path}.backup`;
