@@ -52,14 +52,17 @@ type Tokens = { prompt: number; completion: number; cached: number };
 function tokensOf({ additional_properties: properties = {} }: Measures): Tokens | undefined {
   for (const holder of [properties, ...Object.values(properties)]) {
     const usage = (holder ?? {}) as Record<string, unknown>;
-    const { prompt_tokens: prompt = null, completion_tokens: completion = null, input_tokens: input = null } = usage;
+    const { prompt_tokens = null, completion_tokens = null, total_tokens = null, input_tokens: input = null } = usage;
     if (input !== null) {
       const cached = usage.cache_read_input_tokens as number;
       return { prompt: input as number + cached, completion: usage.output_tokens as number, cached };
     }
-    const given = [prompt, completion].filter((count) => count !== null);
-    if (given.length === 0 || !given.every(isCount)) continue;
-    return { prompt: prompt as number ?? 0, completion: completion as number ?? 0, cached: 0 };
+    const counts = [prompt_tokens, completion_tokens, total_tokens].filter((count) => count !== null);
+    if (!counts.every(isCount) || (prompt_tokens ?? completion_tokens) === null) continue;
+    const total = total_tokens as number | null ?? 0, visible = completion_tokens as number | null ?? 0;
+    // The total tells what is missing, and what is neither input nor output is output.
+    const prompt = prompt_tokens as number | null ?? Math.max(0, total - visible);
+    return { prompt, completion: Math.max(visible, total - prompt), cached: 0 };
   }
   return undefined;
 }
