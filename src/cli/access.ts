@@ -89,9 +89,9 @@ export const accessPresentations = [
   present(updateWorkspace, {
     explanations: { status: `${statusExplanation}. The names given replace all that it had` },
     check: (args) =>
-      ["name", "limit", "upgrade-url", "keep-records", "keep-calls", "status"]
+      ["name", "limit", "upgrade-url", "keep-records", "keep-calls", "status", "cost-source"]
           .every((name) => args.findText(name) === undefined)
-        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status"
+        ? "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls, --status or --cost-source"
         : undefined,
     run: async ({ args, call }, input) => showWorkspace(await call(updateWorkspace, { ...input, ...statusesOf(args) })),
   }),

@@ -142,6 +142,7 @@ const membersOf: Record<string, string[]> = {
   "to-version": ["version"],
   version: ["promptVersion", "version"],
   status: ["status", "statuses"],
+  tier: ["tiers"],
   render: ["values"],
   from: ["from", "validFrom"],
   new: ["ifUnique"],

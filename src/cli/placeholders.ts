@@ -72,6 +72,10 @@ const kinds: Record<string, Kind> = {
     expected: "a name, one of = != < <= > >= and a value, as in thumb=false or correctness<0.5",
     read: (text) => /^[^!=<>\s]+ *([!<>]=|[=<>])./.test(text) ? text : undefined,
   },
+  TIER: {
+    expected: "values such as above=200000 input=4 output=12, or with hours=01:00-04:00",
+    read: (text) => text === "" || /^[a-z-]+=\S+(\s+[a-z-]+=\S+)*$/.test(text.trim()) ? text : undefined,
+  },
   "NAME=VALUE": {
     expected: "a name and a value, as in shop=Acme",
     read: (text) => /^[^=]+=/.test(text) ? text : undefined,

@@ -1,147 +1,211 @@
-// Reads prices from the files of others: the JSON of @pydantic/genai-prices, and that of models.dev. Only what a price of
-// ours can say is taken, so that nothing is priced wrongly.
+// Reads prices from other projects' files: the JSON of @pydantic/genai-prices, and that of models.dev. What a price of ours
+// cannot say is left out, so that nothing is priced wrongly, and reported.
 import { invalid } from "../common/errors.ts";
-import type { GivenPrice } from "../management/prices.ts";
+import { media } from "../ledger/rates.ts";
+import type { Medium } from "../ledger/rates.ts";
+import { termsOf } from "../management/prices.ts";
+import type { GivenTier, PriceTerms } from "../management/prices.ts";
 import { isObject } from "../schema/struct.ts";
+import { isCount } from "../schema/values.ts";
+import { modelPatternsOf } from "./price-patterns.ts";
 
 /** Why a model is left out. */
 type Gap =
-  | "without a price of input and output"
-  | "with tiers, or prices that change during the day"
-  | "with fees, or other prices for audio, images or reasoning"
-  | "with a name that * cannot match";
+  | "without a price of tokens"
+  | "with a fee for each request"
+  | "with another price of reasoning or citations"
+  | "with a price of an unknown kind"
+  | "with a name that * and # cannot match";
 
-/** The prices of a file, and why each model without one is left out. */
-type PriceFile = { prices: GivenPrice[]; skipped: Gap[] };
+/**
+ * The prices of a file, and what is left out: models and why, the fees of tools, which records do not report, of how many models,
+ * and the prices of audio, images and video, of how many.
+ */
+export type PriceFile = { prices: PriceTerms[]; skipped: Gap[]; withFees: number; withMedia: number };
 
 type Json = Record<string, unknown>;
 
-/** Reads the text of a file. `validFrom` is when the prices begin that have no date. */
-export function readPriceFile(text: string, validFrom: number): PriceFile {
+/** Reads the text of a file. `validFrom` is when the prices begin that have no date, and `only` is one provider in lower case. */
+export function readPriceFile(text: string, validFrom: number, only?: string): PriceFile {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw invalid("FILE must be JSON");
   }
-  const file: PriceFile = { prices: [], skipped: [] };
-  const add = (found: GivenPrice[] | Gap) => {
-    if (typeof found === "string") file.skipped.push(found);
-    else file.prices.push(...found);
-  };
-  if (Array.isArray(json)) {
-    for (const provider of json) {
-      for (const model of listOf(provider, "models")) add(readGenaiModel(nameOf(provider), model as Json, validFrom));
-    }
-  } else if (isObject(json)) {
-    const providers = isObject(json.providers) ? json.providers : json;
-    for (const [provider, { models }] of Object.entries(providers).filter(isEntryWithModels)) {
-      for (const [model, value] of Object.entries(models)) add(readModelsDevModel(provider, model, value, validFrom));
+  const models = Array.isArray(json) ? modelsOfGenai(json) : isObject(json) ? modelsOfModelsDev(json) : [];
+  const file: PriceFile = { prices: [], skipped: [], withFees: 0, withMedia: 0 };
+  for (const model of models.filter(({ provider }) => only === undefined || provider.toLowerCase() === only)) {
+    const read = model.patterns && readModel(model, validFrom);
+    if (read === undefined) file.skipped.push("with a name that * and # cannot match");
+    else if (typeof read === "string") file.skipped.push(read);
+    else {
+      file.prices.push(...read);
+      if (model.prices.some(({ prices }) => Object.keys(prices).some(isFee))) file.withFees++;
+      if (read.some(({ unpricedMedia }) => unpricedMedia.length > 0)) file.withMedia++;
     }
   }
-  if (file.prices.length === 0) {
+  if (models.length === 0) {
     throw invalid("FILE has no prices: it must be the JSON of @pydantic/genai-prices or of models.dev");
   }
   return file;
 }
 
-const isEntryWithModels = (entry: [string, unknown]): entry is [string, { models: Json }] =>
-  isObject(entry[1]) && isObject(entry[1].models);
+/** A model of a file, with all its prices in the order of the file. The last one that holds counts. */
+type Model = { provider: string; patterns: string[] | undefined; prices: { constraint?: unknown; prices: Json }[] };
+
 const listOf = (holder: unknown, name: string): unknown[] =>
   isObject(holder) && Array.isArray(holder[name]) ? holder[name] : [];
-const nameOf = (provider: unknown): string => isObject(provider) ? String(provider.id) : "";
+const textOf = (holder: unknown, name: string): string =>
+  isObject(holder) && typeof holder[name] === "string" ? holder[name] : "";
+const objectOf = (holder: unknown, name: string): Json =>
+  isObject(holder) && isObject(holder[name]) ? holder[name] : {};
 
-/** The text of a price. Undefined if it is none, such as one in tiers, or too large or too precise. */
-function usdOf(value: unknown): string | undefined {
-  if (typeof value !== "number" || !(value >= 0) || value >= 1e6) return undefined;
-  const text = value < 1e-6 ? value.toFixed(9).replace(/\.?0+$/, "") : String(value);
-  return Number(text) === value && /^\d+(\.\d{1,9})?$/.test(text) ? text : undefined;
+/** The models of each provider, and those of other providers that it sells too. */
+function modelsOfGenai(providers: unknown[]): Model[] {
+  return providers.flatMap((provider) => {
+    const others = listOf(provider, "fallback_model_providers").flatMap((id) =>
+      listOf(providers.find((other) => textOf(other, "id") === id), "models")
+    );
+    const own = listOf(provider, "models"), id = textOf(provider, "id");
+    const patterns = modelPatternsOf([...own, ...others].map((model) => objectOf(model, "match")));
+    // A model of another provider with names that the provider has itself is not its own.
+    return [...own, ...others].map((model, nth) => ({
+      provider: id,
+      patterns: patterns[nth],
+      prices: isObject(model) && Array.isArray(model.prices)
+        ? model.prices.map((each) => ({
+          constraint: isObject(each) ? each.constraint : undefined,
+          prices: objectOf(each, "prices"),
+        }))
+        : [{ prices: objectOf(model, "prices") }],
+    })).filter(({ patterns }, nth) => nth < own.length || patterns !== undefined && patterns.length > 0);
+  });
 }
+
+/** The names of models.dev for prices that @pydantic/genai-prices has too. */
+const modelsDevNames: Record<string, string> = {
+  input: "input_mtok",
+  output: "output_mtok",
+  cache_read: "cache_read_mtok",
+  cache_write: "cache_write_mtok",
+  reasoning: "output_reasoning_mtok",
+  input_audio: "input_audio_mtok",
+  output_audio: "output_audio_mtok",
+};
+
+function modelsOfModelsDev(json: Json): Model[] {
+  const providers = isObject(json.providers) ? json.providers : json;
+  return Object.entries(providers).flatMap(([provider, value]) =>
+    Object.entries(objectOf(value, "models")).map(([model, value]) => ({
+      provider,
+      patterns: model === "" || model.length > 100 || /[*#]/.test(model) ? undefined : [model],
+      // Without a cost, the price is unknown there. With one that is empty, a model would be free.
+      prices: [{
+        prices: isObject(value) && isObject(value.cost) ? toGenaiPrices(value.cost) : { unknown_hours: null },
+      }],
+    }))
+  );
+}
+
+/** The cost of a model in models.dev, under the names of @pydantic/genai-prices. */
+function toGenaiPrices({ tiers, context_over_200k, ...cost }: Json): Json {
+  const ofContext = Array.isArray(tiers)
+    ? tiers.map((each) => ({ start: objectOf(each, "tier").size, prices: isObject(each) ? each : {} }))
+    : isObject(context_over_200k)
+    ? [{ start: 200_000, prices: context_over_200k }]
+    : [];
+  return Object.fromEntries(
+    Object.entries(cost).map(([name, base]) => {
+      const own = ofContext.map(({ start, prices }) => ({ start, price: prices[name] ?? base }));
+      return [modelsDevNames[name] ?? name, own.length === 0 ? base : { base, tiers: own }];
+    }),
+  );
+}
+
+/** When prices hold: from a date on in Unix ms, or at some hours. Undefined if they hold at other times. */
+function readConstraint(constraint: unknown): { from?: number; hours?: string } | undefined {
+  if (constraint === undefined || constraint === null) return {};
+  const from = Date.parse(textOf(constraint, "start_date"));
+  if (from >= 0) return { from };
+  const [start, end] = ["start_time", "end_time"].map((name) =>
+    /^(\d\d:\d\d):00Z$/.exec(textOf(constraint, name))?.[1]
+  );
+  return start !== undefined && end !== undefined ? { hours: `${start}-${end}` } : undefined;
+}
+
+/** The prices of a model: one for each of its names and each date. */
+function readModel({ provider, patterns, prices }: Model, validFrom: number): PriceTerms[] | Gap {
+  const dated: { from: number; terms: Terms }[] = [];
+  const all = prices.map(({ constraint, prices }) => ({ ...readConstraint(constraint), terms: readPrices(prices) }));
+  if (prices.some(({ constraint }) => readConstraint(constraint) === undefined)) {
+    return "with a price of an unknown kind";
+  }
+  const dates = new Set([validFrom, ...all.flatMap(({ from }) => from ?? [])]);
+  for (const date of [...dates].sort((a, b) => a - b)) {
+    const begun = all.filter(({ from = validFrom }) => from <= date);
+    const [base = all[0]!, ...daily] = begun.slice(
+      Math.max(0, begun.findLastIndex(({ hours }) => hours === undefined)),
+    );
+    const [terms, ...others] = [base, ...daily].map(({ terms }) => terms);
+    if (typeof terms === "string") return terms;
+    const tiers = [...terms!.tiers];
+    for (const [nth, each] of others.entries()) {
+      if (typeof each === "string") return each;
+      const { tiers: above, unpricedMedia: _, ...atHours } = each, { hours } = daily[nth]!;
+      tiers.push(...[{ ...atHours }, ...above].map((tier) => ({ ...tier, hours })));
+    }
+    dated.push({ from: date, terms: { ...terms!, tiers } });
+  }
+  return patterns!.flatMap((model) =>
+    dated.map(({ from, terms }) => termsOf({ provider, model, ...terms, validFrom: from }))
+  );
+}
+
+type Terms = Omit<GivenTier, "above" | "hours"> & { tiers: GivenTier[]; unpricedMedia: Medium[] };
 
 const isSet = (value: unknown) => value !== undefined && value !== null;
+const isFee = (name: string) => /_(kcount|hours|kpages)$/.test(name) && name !== "requests_kcount";
 
-/** The members that a price of ours is read from. Those behind the first of a list must have the same price. */
-type Kinds = Record<"input" | "cachedInput" | "output", [text: string, ...others: string[]]>;
+const textNames = ["input_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok", "output_mtok"];
+const mediumPattern = /^(input|output|cache)_(audio|image|video)(_read|_write|_write_1h)?_mtok$/;
 
-const genaiKinds: Kinds = {
-  input: ["input_mtok", "input_audio_mtok"],
-  cachedInput: ["cache_read_mtok", "cache_audio_read_mtok"],
-  output: ["output_mtok", "output_audio_mtok"],
-};
-const modelsDevKinds: Kinds = {
-  input: ["input", "input_audio"],
-  cachedInput: ["cache_read"],
-  output: ["output", "output_audio", "reasoning"],
-};
-
-/** Reads the prices of a model. Tokens that are written to a cache cost what other input does, so theirs is ignored. */
-function toPrice(
-  names: Pick<GivenPrice, "provider" | "model" | "validFrom">,
-  prices: Json,
-  kinds: Kinds,
-): GivenPrice | Gap {
-  const given = Object.entries(prices).filter(([name, value]) => isSet(value) && !name.startsWith("cache_write"));
-  if (given.some(([, value]) => typeof value !== "number")) return "with tiers, or prices that change during the day";
-  const [input, cached, output] = [kinds.input, kinds.cachedInput, kinds.output].map(([text]) => usdOf(prices[text]));
-  if (input === undefined || output === undefined) return "without a price of input and output";
-  const known = new Map([
-    ...kinds.input.map((name) => [name, input] as const),
-    ...kinds.cachedInput.map((name) => [name, cached ?? input] as const),
-    ...kinds.output.map((name) => [name, output] as const),
-  ]);
-  // What ours cannot say must cost nothing.
-  const isSaid = ([name, value]: [string, unknown]) => usdOf(value) === (known.get(name) ?? "0");
-  if (!given.every(isSaid)) return "with fees, or other prices for audio, images or reasoning";
-  return { ...names, input, cachedInput: cached ?? null, output };
-}
-
-/** The prices of a model in genai-prices: one for each of its names and each date. */
-function readGenaiModel(provider: string, model: Json, validFrom: number): GivenPrice[] | Gap {
-  const patterns = patternsOf(model.match);
-  if (patterns === undefined) return "with a name that * cannot match";
-  const dated = Array.isArray(model.prices) ? model.prices as Json[] : [{ prices: model.prices }];
-  const found: GivenPrice[] = [];
-  for (const { constraint, prices } of dated) {
-    const from = startOf(constraint, validFrom);
-    if (from === undefined) return "with tiers, or prices that change during the day";
-    const price = toPrice({ provider, model: "", validFrom: from }, isObject(prices) ? prices : {}, genaiKinds);
-    if (typeof price === "string") return price;
-    found.push(price);
+/** The prices of tokens, of which some may be in tiers of the input. */
+function readPrices(prices: Json): Terms | Gap {
+  const unpriced = new Set<string>();
+  for (const [name, value] of Object.entries(prices)) {
+    const usd = usdAt(value, 0), [, side, medium, action = ""] = mediumPattern.exec(name) ?? [];
+    if (isSet(value) && usd === undefined) return "with a price of an unknown kind";
+    if (!isSet(value) || usd === "0" || textNames.includes(name) || isFee(name)) continue;
+    if (medium !== undefined) {
+      // Input from a cache costs what other input does, if it has no price.
+      if (usd !== usdAt(prices[`${side}${action}_mtok`] ?? prices.input_mtok, 0)) unpriced.add(medium);
+    } else if (name === "requests_kcount") return "with a fee for each request";
+    else if (!/^output_(reasoning|citation)_mtok$/.test(name)) return "with a price of an unknown kind";
+    else if (usd !== usdAt(prices.output_mtok, 0)) return "with another price of reasoning or citations";
   }
-  return patterns.flatMap((model) => found.map((price) => ({ ...price, model })));
-}
-
-/** When a price begins. Undefined if it holds at some times of the day only. */
-function startOf(constraint: unknown, validFrom: number): number | undefined {
-  if (!isSet(constraint)) return validFrom;
-  const at = isObject(constraint) && typeof constraint.start_date === "string"
-    ? Date.parse(constraint.start_date)
-    : NaN;
-  return at >= 0 ? at : undefined;
-}
-
-/** The patterns of a match. Undefined if one cannot be said by stars. */
-function patternsOf(match: unknown): string[] | undefined {
-  if (!isObject(match)) return undefined;
-  const [[kind, value] = []] = Object.entries(match);
-  if (kind === "or" && Array.isArray(value)) {
-    const all = value.map(patternsOf);
-    return all.some((patterns) => patterns === undefined) ? undefined : all.flatMap((patterns) => patterns!);
+  if (Object.keys(prices).some(isFee) && !textNames.some((name) => isSet(prices[name]))) {
+    return "without a price of tokens";
   }
-  const patterns: Record<string, (text: string) => string> = {
-    equals: (text) => text,
-    starts_with: (text) => `${text}*`,
-    ends_with: (text) => `*${text}`,
-    contains: (text) => `*${text}*`,
+  const at = (tokens: number) => {
+    const [input = "0", cachedInput = null, cacheWrite = null, cacheWriteHour = null, output = "0"] = textNames.map(
+      (name) => usdAt(prices[name], tokens),
+    );
+    return { input, cachedInput, cacheWrite, cacheWriteHour, output };
   };
-  const isUsable = typeof value === "string" && value !== "" && value.length < 98 && !value.includes("*");
-  return isUsable && kind! in patterns ? [patterns[kind!]!(value)] : undefined;
+  const starts = new Set(
+    textNames.flatMap((name) => listOf(prices[name], "tiers").map((tier) => isObject(tier) ? tier.start : tier)),
+  );
+  if (![...starts].every(isCount)) return "with a price of an unknown kind";
+  const tiers = ([...starts] as number[]).sort((a, b) => a - b).map((above) => ({ above, ...at(above + 1) }));
+  const unpricedMedia = (Object.keys(media) as Medium[]).filter((medium) => unpriced.has(medium));
+  return { ...at(0), tiers, unpricedMedia };
 }
 
-/** The price of a model in models.dev. */
-function readModelsDevModel(provider: string, model: string, value: unknown, validFrom: number): GivenPrice[] | Gap {
-  if (model === "" || model.length > 100) return "with a name that * cannot match";
-  const cost = isObject(value) && isObject(value.cost) ? value.cost : {};
-  const price = toPrice({ provider, model, validFrom }, cost, modelsDevKinds);
-  return typeof price === "string" ? price : [price];
+/** The text of a price, for requests with so many input tokens. Undefined if it is none, or too large. */
+function usdAt(value: unknown, tokens: number): string | undefined {
+  const tier = listOf(value, "tiers").findLast((tier) => isObject(tier) && tokens > Number(tier.start));
+  const usd = isObject(tier) ? tier.price : isObject(value) ? value.base : value;
+  // Some prices have the rounding error of a float.
+  return typeof usd === "number" && usd >= 0 && usd < 1e6 ? usd.toFixed(9).replace(/\.?0+$/, "") : undefined;
 }

@@ -72,7 +72,8 @@ function block(
     `latency (${recordsText(latency.records)}): p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms, mean ${mean} ms`,
     tokens.records > 0 &&
     `tokens (${recordsText(tokens.records)}): ${tokens.prompt} prompt, ${tokens.completion} completion, ` +
-      `${tokens.cached} cached, mean ${numberText(tokens.mean!)}`,
+      `${tokens.cached} cached, ${tokens.written > 0 ? `${tokens.written} written to a cache, ` : ""}` +
+      `mean ${numberText(tokens.mean!)}`,
     cost.records === 0
       ? unpriced && `cost: ${unpriced}`
       : `cost (${recordsText(cost.records)}): ${usd(cost.total)}, p50 ${usd(cost.p50)}, p95 ${usd(cost.p95)}, ` +

@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "038-count-waiting-feedback";
+export const latestMigration = "040-price-caches-and-tiers";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1329,6 +1329,28 @@ create trigger idempotency_keys_take_feedback after insert on idempotency_keys b
   where w.workspace_id = new.workspace_id and w.key = new.key and +w.given_at >= new.created_at - 172800000
     and (w.deployment_id is null or w.deployment_id = d.deployment_id)
   on conflict do nothing; delete from waiting_feedback where workspace_id = new.workspace_id and key = new.key; end;
+`,
+  },
+  {
+    name: "040-price-caches-and-tiers",
+    checksum: "db4e98a4887c11cb26f6e035d9529dba95d6910bb2cb2519f66ec799f4e895f2",
+    sql: `-- Prices of input that is written to a cache, for some minutes or for an hour. Null if it costs what other input does, or what
+-- it costs for some minutes.
+alter table prices add column cache_write text;
+alter table prices add column cache_write_hour text;
+-- Other prices, for requests with more input or at some hours, as a JSON array. The last one that holds counts.
+alter table prices add column tiers text not null default '[]';
+-- Media besides text whose tokens have other prices than these, as a JSON array. Records with such tokens have no cost.
+alter table prices add column unpriced_media text not null default '[]';
+
+-- Whether a record costs what its provider reports, or what the prices say.
+alter table workspaces add column cost_source text not null default 'provider' check (cost_source in ('provider', 'prices'));
+
+-- Tokens are counted by another rule, with those that were written to a cache.
+update reindexing set position = 0;
+
+select 'Tokens of ' || total || ' records are counted by an older rule. See reindex' as notice
+from (select count(*) as total from diagnoses) where total > 0;
 `,
   },
 ];

@@ -1,151 +1,170 @@
-// The cost of records, by the operator's prices. Everything is exact: prices are decimal texts, and tokens whole numbers.
+// Finds the price of a model.
 import { createCache } from "../common/cache.ts";
-import { amountDecimals, maxAddend, readAmount } from "../common/decimal.ts";
-import { getOrAdd } from "../common/maps.ts";
-import type { Amount } from "../common/decimal.ts";
 import { fold } from "../common/fold.ts";
-import { hasParts } from "../common/parts.ts";
-
-/** Prices in USD per million tokens, as decimal texts, from a time on in Unix ms. */
-export type Price = {
-  /** The name of a provider, or `*` for any. */
-  provider: string;
-  /** The name of a model, in which each `*` stands for any text. */
-  model: string;
-  input: string;
-  /** Null if cached input costs what other input does. */
-  cachedInput: string | null;
-  output: string;
-  from: number;
-};
+import { getOrAdd } from "../common/maps.ts";
+import { makerOf, providerOf } from "./providers.ts";
+import { toRates } from "./rates.ts";
+import type { Price, Rates } from "./rates.ts";
 
 /** What a record was made with. Empty if unknown. */
-export type Model = { model: string; provider: string };
+export type Model = {
+  model: string;
+  provider: string;
+  /** The provider of the record's version, which is tried first if that of the record is unknown. */
+  versionProvider?: string;
+};
 
 /** The model of a version that was not found. */
 export const unknownModel: Model = { model: "", provider: "" };
 
-/** Prices as whole multiples of 10^-`decimals` USD per million tokens. */
-export type Rate = { decimals: number; input: number; cachedInput: number; output: number };
-
-/** The rate at a time; undefined if there is none. */
-export type RateAt = (at: number) => Rate | undefined;
+/** The rates at a time; undefined if there are none. */
+export type RatesAt = (at: number) => Rates | undefined;
 
 /** Finds the rates of a model. */
-export type Pricing = (model: Model) => RateAt;
-
-/** The tokens of a record. It has none if both counts are null. */
-export type Tokens = { input: number | null; cached: number; output: number | null };
-
-/** A cost of `units` × 10^`exponent` USD. `units` is a whole number: a bigint if it may be too large for a number. */
-export type Cost = { units: number | bigint; exponent: number; rate?: Rate };
-
-const million = 6; // digits
-
-/** The cost of tokens at a rate. */
-export function costAt(rate: Rate, { input, cached, output }: Tokens): Cost | undefined {
-  if (input === null && output === null) return undefined;
-  const plain = (input ?? 0) - cached, out = output ?? 0;
-  const exponent = -million - rate.decimals;
-  const units = plain * rate.input + cached * rate.cachedInput + out * rate.output;
-  if (units <= maxAddend) return { units, exponent, rate };
-  const exact = BigInt(plain) * BigInt(rate.input) + BigInt(cached) * BigInt(rate.cachedInput) +
-    BigInt(out) * BigInt(rate.output);
-  return { units: exact, exponent };
-}
-
-const maxCost = 10n ** BigInt(amountDecimals + 12); // of one record. More is no cost
-
-/** The cost that a record names itself. Undefined if it is above 10^12 USD or has more decimals than we count. */
-export function ownCost(text: string): Cost | undefined {
-  const units = readAmount(text);
-  return units === undefined || units > maxCost ? undefined : { units, exponent: -amountDecimals };
-}
-
-export const amountOf = ({ units, exponent }: Cost): Amount => BigInt(units) * 10n ** BigInt(amountDecimals + exponent);
-
-const decimalsOf = (text: string) => text.split(".")[1]?.length ?? 0;
-
-function toRate({ input, cachedInput, output }: Price): Rate {
-  const texts = [input, cachedInput ?? input, output] as const;
-  const decimals = Math.max(...texts.map(decimalsOf));
-  const units = texts.map((text) => Number(readAmount(text)! / 10n ** BigInt(amountDecimals - decimals)));
-  return { decimals, input: units[0]!, cachedInput: units[1]!, output: units[2]! };
-}
+export type Pricing = (model: Model) => RatesAt;
 
 /** A price, with what is folded of it: the parts of the model's name between its stars, and the provider. */
-type Known = Price & { rate: Rate; closeness: number; parts: string[]; ofProvider: string };
+type Known = Price & {
+  parts: string[];
+  closeness: number;
+  ofProvider: string;
+  providerId: string;
+  /** Computed when they are first needed, as most prices are of models that no record names. */
+  rates?: Rates;
+};
+
+const isWhole = (pattern: string): boolean => !/[*#]/.test(pattern);
 
 /** Finds the prices whose pattern fits a folded name, in a few steps for each name and pattern with its start. */
 function createIndex(prices: readonly Known[]): (name: string) => Known[] {
   const whole = new Map<string, Known[]>(), byStart = new Map<string, Known[]>();
   for (const price of prices) {
-    const { parts: [start = "", ...others] } = price, index = others.length === 0 ? whole : byStart;
-    getOrAdd(index, start, (): Known[] => []).push(price);
+    const [start] = price.parts[0]!.split("#");
+    getOrAdd(isWhole(price.model) ? whole : byStart, start!, (): Known[] => []).push(price);
   }
   const lengths = [...new Set([...byStart.keys()].map((start) => start.length))];
   return (name) => {
-    const found = [...whole.get(name) ?? []];
+    const matching = [...whole.get(name) ?? []];
     for (const length of lengths) {
       if (length > name.length) continue;
-      for (const price of byStart.get(name.slice(0, length)) ?? []) if (hasParts(name, price.parts)) found.push(price);
+      for (const price of byStart.get(name.slice(0, length)) ?? []) if (fits(name, price.parts)) matching.push(price);
     }
-    return found;
+    return matching;
   };
 }
 
-/** How closely a price names a model: by its whole name, or else by how much of it, and then by its provider. */
-function closenessOf({ provider, model }: Price): number {
-  const isWhole = !model.includes("*");
-  return (isWhole ? 1e6 : 2 * model.replaceAll("*", "").length) + (provider === "*" ? 0 : 1);
+/** True for a text of these parts with any text between two. Each takes its first place, so that none is tried again. */
+export function fits(name: string, parts: readonly string[]): boolean {
+  const [first, ...others] = parts, last = others.pop();
+  if (!isAt(name, first!, 0)) return false;
+  let at = first!.length;
+  if (last === undefined) return at === name.length;
+  for (const part of others) {
+    while (!isAt(name, part, at)) if (at++ > name.length) return false;
+    at += part.length;
+  }
+  return at <= name.length - last.length && isAt(name, last, name.length - last.length);
 }
 
-const maxFound = 1_000; // models whose rates are kept. Applications may name any number
+/** True if a part, in which `#` is a digit, is at a place of a name. */
+function isAt(name: string, part: string, at: number): boolean {
+  for (let nth = 0; nth < part.length; nth++) {
+    const letter = name[at + nth]!;
+    if (letter !== part[nth] && !(part[nth] === "#" && letter >= "0" && letter <= "9")) return false;
+  }
+  return true;
+}
+
+/** Whole names come before patterns, and patterns with more letters before others. The provider comes second. */
+const closenessOf = ({ model }: Price): number => 4 * (isWhole(model) ? 1_000 : model.replaceAll("*", "").length);
+
+type Matching = { price: Known; closeness: number };
+
+/** The prices of a provider, by its own name, by another one, or for any provider. */
+function ofProvider(prices: Known[], name: string): Matching[] {
+  const folded = fold(name), id = providerOf(name);
+  return prices.map((price) => ({
+    price,
+    closeness: price.closeness +
+      (price.ofProvider === folded ? 2 : price.providerId === id ? 1 : price.provider === "*" ? 0 : NaN),
+  })).filter(({ closeness }) => closeness >= 0);
+}
+
+const ofAny = (prices: Known[]): Matching[] =>
+  prices.map((price) => ({ price, closeness: price.closeness + (price.provider === "*" ? 0 : 1) }));
+
+const maxKept = 1_000; // models whose rates are kept. Applications may name any number
 
 /**
- * Finds rates: of the prices that have begun, the closest one counts, and of equally close ones the newest. A model of an
- * unknown provider has the prices of all of them. If the closest ones differ, it has no rate.
+ * Finds rates. Of the prices that have begun, those that name the model most closely count, then those that name the provider
+ * most closely, and of each pattern the newest. If these differ, there is no rate. A record of an unknown provider has the
+ * prices of its version's provider, or else of the maker of the model, if they have one, and otherwise those of all providers.
  */
 export function createPricing(prices: Price[]): Pricing {
   const findNamed = createIndex(prices.map((price) => ({
     ...price,
-    rate: toRate(price),
     closeness: closenessOf(price),
     parts: fold(price.model).split("*"),
     ofProvider: fold(price.provider),
+    providerId: providerOf(price.provider),
   })));
-  const found = createCache<RateAt>(maxFound);
+  const kept = createCache<RatesAt>(maxKept);
 
-  function findRates({ model, provider }: Model): RateAt {
-    const ofProvider = fold(provider);
-    const matching = findNamed(fold(model)).filter((price) =>
-      provider === "" || price.provider === "*" || price.ofProvider === ofProvider
-    );
-    const starts = [...new Set(matching.map(({ from }) => from))].sort((a, b) => b - a);
-    const dated = starts.map((from) => ({ from, rate: closest(matching.filter((price) => price.from <= from)) }));
-    return (at) => dated.find(({ from }) => from <= at)?.rate;
+  function findRates({ model, provider, versionProvider = "" }: Model): RatesAt {
+    const named = [...new Set([model, withIsoDates(model)])].map((name) => findNamed(fold(name)));
+    if (provider !== "") return firstOf(named.map((prices) => ofProvider(prices, provider)));
+    const likely = [versionProvider, makerOf(model)].filter((name) => name !== "")
+      .flatMap((name) => named.map((prices) => ofProvider(prices, name)))
+      .filter((matching) => matching.some(({ price }) => price.provider !== "*"));
+    return firstOf([...likely, ...named.map(ofAny)]);
   }
 
-  return ({ model, provider }) => {
+  return (of) => {
+    const { model, provider, versionProvider = "" } = of;
     if (model === "") return () => undefined;
-    const key = `${provider}\n${model}`;
-    const known = found.get(key);
-    if (known !== undefined) return known;
-    const rates = findRates({ model, provider });
-    found.set(key, rates, 1);
+    const key = `${provider}\n${versionProvider}\n${model}`;
+    let rates = kept.get(key);
+    if (rates === undefined) kept.set(key, rates = findRates(of), 1);
     return rates;
   };
 }
 
-function closest(begun: Known[]): Rate | undefined {
+/** `gpt-6-sol-20261101` is `gpt-6-sol-2026-11-01`. */
+const withIsoDates = (model: string): string => model.replace(/-(20\d\d)(\d\d)(\d\d)(?=[-:]|$)/g, "-$1-$2-$3");
+
+/** The rates of the first ones that have any. */
+function firstOf(all: Matching[][]): RatesAt {
+  const dated = all.map(datedBy);
+  return (at) => {
+    for (const ratesAt of dated) {
+      const rates = ratesAt(at);
+      if (rates !== undefined) return rates;
+    }
+    return undefined;
+  };
+}
+
+function datedBy(matching: Matching[]): RatesAt {
+  const starts = [...new Set(matching.map(({ price }) => price.from))].sort((a, b) => b - a);
+  const dated = starts.map((from) => ({
+    from,
+    rates: closest(matching.filter(({ price }) => price.from <= from)),
+  }));
+  return (at) => dated.find(({ from }) => from <= at)?.rates;
+}
+
+function closest(begun: Matching[]): Rates | undefined {
   const most = begun.reduce((most, { closeness }) => Math.max(most, closeness), 0);
   // Each pattern and provider has its own dates, of which the newest counts.
   const newest = new Map<string, Known>();
-  for (const price of begun) {
+  for (const { price, closeness } of begun) {
     const key = `${price.provider}\n${price.model}`, other = newest.get(key);
-    if (price.closeness === most && !(other !== undefined && other.from > price.from)) newest.set(key, price);
+    if (closeness === most && !(other !== undefined && other.from > price.from)) newest.set(key, price);
   }
-  const rates = new Map([...newest.values()].map(({ rate }) => [JSON.stringify(rate), rate]));
-  const [rate] = rates.values();
-  return rates.size === 1 ? rate : undefined;
+  const rates = new Map(Array.from(newest.values(), (price) => {
+    const rates = price.rates ??= toRates(price);
+    return [JSON.stringify(rates), rates];
+  }));
+  const [first] = rates.values();
+  return rates.size === 1 ? first : undefined;
 }

@@ -8,7 +8,8 @@ import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
 import { matchesFeedback } from "./feedback-scan.ts";
 import type { FeedbackFilter } from "./feedback-scan.ts";
-import { amountOf, unknownModel } from "./pricing.ts";
+import { unknownModel } from "./pricing.ts";
+import { amountOf } from "./rates.ts";
 import { decode, readSlice } from "./slices.ts";
 import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 
@@ -37,6 +38,7 @@ export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" 
 export const noCosting: Costing = {
   pricing: () => () => undefined,
   modelOf: () => unknownModel,
+  prefersPrices: false,
   prices: "",
 };
 

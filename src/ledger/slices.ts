@@ -9,16 +9,22 @@ import { feedbackOfSlice, noFeedback, readFeedback } from "./feedback-scan.ts";
 import type { FeedbackKinds, SlicePiece } from "./feedback-scan.ts";
 import { isCount } from "../schema/values.ts";
 import { boundLatency } from "./histogram.ts";
-import { costAt, ownCost } from "./pricing.ts";
-import type { Cost, Model, Pricing, Rate, RateAt } from "./pricing.ts";
+import type { Model, Pricing, RatesAt } from "./pricing.ts";
+import { costAt, ownCost } from "./rates.ts";
+import type { Cost, Rates } from "./rates.ts";
 
 /** What costs follow from: the prices, and the model of each version by the deployment's place in the filter. */
 export type Costing = {
   pricing: Pricing;
   modelOf(deployment: number, version: number): Model;
-  /** A text that differs if the prices do. */
+  /** True if prices come before the costs that providers report. */
+  prefersPrices: boolean;
+  /** A text that differs if costs do. */
   prices: string;
 };
+
+/** Where the cost of a record is from: itself, its provider, or the prices. */
+export type CostSource = "record" | "provider" | "prices";
 
 /**
  * A record, as far as its index tells. Numbers are null if the record lacks them. They are bounded, whatever was submitted
@@ -36,10 +42,18 @@ export type MeasuredRecord = {
   output: number | null;
   /** How much of the input came from a cache. */
   cached: number;
+  /** Input that was written to a cache. */
+  written: number;
+  /** Input that was written to a cache for an hour. */
+  writtenHour: number;
+  /** The bits of the media that its tokens are of besides text. */
+  media: number;
   createdAt: number;
   model: string;
   /** Undefined if nothing tells it. */
   cost: Cost | undefined;
+  /** Of a record with a cost. */
+  costSource: CostSource;
   /** Only if sessions are read. */
   session: string;
   /** Only if keys are read. */
@@ -65,8 +79,17 @@ export type IndexFilter = TimeRange & {
 
 type Value = number | string | null | OptionalMeasures;
 
-/** What few records have: cached input tokens, and the names and the cost that they give themselves. */
-type OptionalMeasures = [cached: number, model?: string, provider?: string, cost?: string];
+/** The measures that few records have, in the order of the column `measures`. */
+type OptionalMeasures = [
+  cached: number,
+  model?: string,
+  provider?: string,
+  cost?: string,
+  written?: number,
+  writtenHour?: number,
+  media?: number,
+  charge?: string,
+];
 
 /** What was read of a slice. */
 export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads };
@@ -138,7 +161,7 @@ export async function readSlice(
 /** Calls `visit` with each record of a slice, in no order. The object is reused: copy what you keep. */
 export function decode(
   { row, first, isOne, reads }: Slice,
-  { pricing, modelOf }: Costing,
+  { pricing, modelOf, prefersPrices }: Costing,
   failures: ReadonlySet<number>,
   visit: (record: MeasuredRecord) => void,
 ): void {
@@ -157,9 +180,13 @@ export function decode(
     input: null,
     output: null,
     cached: 0,
+    written: 0,
+    writtenHour: 0,
+    media: 0,
     createdAt: 0,
     model: "",
     cost: undefined,
+    costSource: "prices",
     session: "",
     keyId: "" as KeyId,
     feedback: noFeedback,
@@ -167,7 +194,7 @@ export function decode(
   const feedbackAt = readFeedback(row, reads.feedback);
   let commit = 0, call = 0;
   // Those of the version of the record before, which most records share.
-  let ofVersion: Model | undefined, rateAt: RateAt = unpriced, rate: Rate | undefined;
+  let ofVersion: Model | undefined, ratesAt: RatesAt = unpriced, rates: Rates | undefined;
   for (let at = 0, nth = 0; at < values.length; nth++) {
     const deployment = isOne ? 0 : values[at++] as number;
     if (reads.sessions) record.session = values[at++] as string;
@@ -178,7 +205,10 @@ export function decode(
     record.input = countOf(values[at++]);
     record.output = countOf(values[at++]);
     const rest = typeof values[at] === "object" && values[at] !== null ? values[at++] as OptionalMeasures : undefined;
-    record.cached = Math.min(countOf(rest?.[0]) ?? 0, record.input ?? 0);
+    record.cached = boundedBy(record.input ?? 0, rest?.[0]);
+    record.written = rest === undefined ? 0 : boundedBy((record.input ?? 0) - record.cached, rest[4]);
+    record.writtenHour = rest === undefined ? 0 : boundedBy(record.written, rest[5]);
+    record.media = rest?.[6] ?? 0;
     record.position = first + offsets[nth]!;
     record.feedback = feedbackAt(offsets[nth]!);
     commit = indexAt(positions, record.position, commit);
@@ -188,34 +218,51 @@ export function decode(
       record.deployment = deployment;
       record.version = version;
       ofVersion = modelOf(deployment, version);
-      rateAt = pricing(ofVersion);
-      rate = rateAt(createdAt);
-    } else if (createdAt !== record.createdAt) rate = rateAt(createdAt);
+      ratesAt = pricing(ofVersion);
+      rates = ratesAt(createdAt);
+    } else if (createdAt !== record.createdAt) rates = ratesAt(createdAt);
     record.createdAt = createdAt;
     if (rest === undefined || rest.length === 1) {
       record.model = ofVersion.model;
-      record.cost = rate && costAt(rate, record);
+      record.cost = rates && costAt(rates, record, createdAt);
+      record.costSource = "prices";
     } else {
       const model = modelBy(rest, ofVersion);
       record.model = model.model;
-      const own = rest[3] ? undefined : pricing(model)(createdAt);
-      record.cost = rest[3] ? ownCost(rest[3]) : own && costAt(own, record);
+      setCost(record, rest, prefersPrices, model === ofVersion ? rates : pricing(model)(createdAt));
     }
     visit(record);
   }
 }
 
+/** Sets the cost that a record has itself, or else that of its provider or of the prices, whichever is preferred. */
+function setCost(
+  record: MeasuredRecord,
+  [, , , cost, , , , charge]: OptionalMeasures,
+  prefersPrices: boolean,
+  rates: Rates | undefined,
+): void {
+  const charged = charge ? ownCost(charge) : undefined;
+  const isPriced = !cost && rates !== undefined && (charged === undefined || prefersPrices);
+  const priced = isPriced ? costAt(rates, record, record.createdAt) : undefined;
+  record.cost = cost ? ownCost(cost) : priced ?? charged;
+  record.costSource = cost ? "record" : priced === undefined && charged !== undefined ? "provider" : "prices";
+}
+
 const latencyOf = (value: unknown) => typeof value === "number" ? boundLatency(value) : null;
 const countOf = (value: unknown) => isCount(value) ? value : null;
 
+const boundedBy = (bound: number, value: unknown) => isCount(value) ? Math.min(value, bound) : 0;
+
 /** The model that a record names itself, or else that of its version. */
 function modelBy([, model, provider]: OptionalMeasures, ofVersion: Model): Model {
-  // The version tells the provider of its own model only.
-  const isOwn = !model || model === ofVersion.model;
-  return { model: model || ofVersion.model, provider: provider || (isOwn ? ofVersion.provider : "") };
+  if (!model && !provider) return ofVersion;
+  if (provider) return { model: model || ofVersion.model, provider };
+  // A record that names another model may have been made by another provider.
+  return model === ofVersion.model ? ofVersion : { model: model!, provider: "", versionProvider: ofVersion.provider };
 }
 
-const unpriced: RateAt = () => undefined;
+const unpriced: RatesAt = () => undefined;
 
 /** The index of the commit or the call that contains a position. `guess` is that of the record before. */
 function indexAt(positions: number[], position: number, guess: number): number {

@@ -49,7 +49,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
   const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
   const meaningOf = (code: number) => meanings.find(({ status }) => status === code);
-  const [input, output, cached] = [tokens.input, tokens.output, tokens.cached].map(totalOf) as [bigint, bigint, bigint];
+  const input = totalOf(tokens.input), output = totalOf(tokens.output);
   const total = totalCost(cost);
   return {
     records,
@@ -70,7 +70,8 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
       records: tokens.records,
       prompt: Number(input),
       completion: Number(output),
-      cached: Number(cached),
+      cached: Number(totalOf(tokens.cached)),
+      written: Number(totalOf(tokens.written)),
       ...ranked(tally.tokens, numberOf),
       mean: tokens.records === 0 ? null : Number(input + output) / tokens.records,
     },

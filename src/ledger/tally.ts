@@ -13,8 +13,8 @@ import {
   packed,
 } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
-import { amountOf } from "./pricing.ts";
-import type { Cost, Rate } from "./pricing.ts";
+import { amountOf } from "./rates.ts";
+import type { Cost, Rate } from "./rates.ts";
 import type { MeasuredRecord } from "./slices.ts";
 
 /** What some records cost. */
@@ -33,7 +33,7 @@ type CostSum = {
 /** What adds up, of the records of a version or of a part of the time. */
 export type Sums = Outcomes & {
   latency: { records: number; sum: number };
-  tokens: { records: number; input: ExactSum; output: ExactSum; cached: ExactSum };
+  tokens: { records: number; input: ExactSum; output: ExactSum; cached: ExactSum; written: ExactSum };
 };
 
 export type Tally = { sums: Sums; latencies: Histogram; tokens: Histogram; costs: Histogram };
@@ -51,7 +51,7 @@ export const emptyOutcomes = (): Outcomes => ({
 // If it began with the spread, V8 would give each of them a shape of its own, and adding to them would take far longer.
 const emptySums = (): Sums => ({
   latency: { records: 0, sum: 0 },
-  tokens: { records: 0, input: emptySum(), output: emptySum(), cached: emptySum() },
+  tokens: { records: 0, input: emptySum(), output: emptySum(), cached: emptySum(), written: emptySum() },
   ...emptyOutcomes(),
 });
 
@@ -73,7 +73,7 @@ const mostFrequent = (counts: Map<number, number>, count: number): Map<number, n
  * the first of.
  */
 export function addRecord(tally: Tally, part: PartTally | undefined, record: MeasuredRecord): number {
-  const { latency, input, output, cached, cost } = record;
+  const { latency, input, output, cached, written, cost } = record;
   const sums = part === undefined ? tally.sums : part.sums;
   const added = addOutcome(sums, record);
   if (latency !== null) {
@@ -89,6 +89,7 @@ export function addRecord(tally: Tally, part: PartTally | undefined, record: Mea
     addTo(tokens.input, input ?? 0);
     addTo(tokens.output, output ?? 0);
     addTo(tokens.cached, cached);
+    addTo(tokens.written, written);
     increase(tally.tokens, digitsBucket((input ?? 0) + (output ?? 0), 0));
   }
   if (cost !== undefined) increase(tally.costs, digitsBucket(cost.units, cost.exponent));
@@ -140,7 +141,9 @@ export function addSums(sums: Sums, other: Sums): number {
   sums.latency.records += latency.records;
   sums.latency.sum += latency.sum;
   sums.tokens.records += tokens.records;
-  for (const name of ["input", "output", "cached"] as const) sums.tokens[name].large += totalOf(tokens[name]);
+  for (const name of ["input", "output", "cached", "written"] as const) {
+    sums.tokens[name].large += totalOf(tokens[name]);
+  }
   return addFeedbackTallies(sums.feedback, other.feedback);
 }
 

@@ -54,6 +54,8 @@ type Counted = {
   counted: number;
   countedSince: number;
   prices: string;
+  /** The hash that they would be counted with now. */
+  currentPrices: string;
   /** How many submits its workspace has. */
   submits: number;
   spending: Map<string, Spending>;
@@ -69,7 +71,9 @@ const stored = (condition: string): string => `
   from (
     select b.*, (
       select coalesce(sum(submits), 0) from quota_usage q where q.workspace_id = b.workspace_id
-    ) as submits_now
+    ) as submits_now, (
+      select :prices || iif(cost_source = 'prices', ' first', '') from workspaces w where w.id = b.workspace_id
+    ) as current_prices
     from budgets b where b.workspace_id not in (select id from deleted_workspaces)
   ) where ${condition} order by workspace_id, id`;
 
@@ -82,6 +86,7 @@ const toCounted = (row: Row): Counted => ({
   counted: integer(row, "counted"),
   countedSince: integer(row, "counted_since"),
   prices: text(row, "prices"),
+  currentPrices: text(row, "current_prices"),
   submits: integer(row, "submits_now"),
   spending: new Map(
     (JSON.parse(text(row, "spending")) as StoredPeriod[]).map(([period, cost, records, unpriced]) => [
@@ -91,7 +96,10 @@ const toCounted = (row: Row): Counted => ({
   ),
 });
 
-/** A hash of what the costs of records depend on: the prices, and how far records were read again. */
+/**
+ * A hash of what the costs of records depend on: the prices, and how far records were read again. Whether prices come first in a
+ * workspace is added to it.
+ */
 async function readPrices(database: Database): Promise<string> {
   const queries = ["select * from prices", "select position from reindexing"];
   return await sha256(JSON.stringify(await Promise.all(queries.map((sql) => database.read({ sql })))));
@@ -107,8 +115,8 @@ const groupUp = (budgets: Counted[]): Counted[][] => [
 ];
 
 /** Begins anew with a budget that was counted with other prices, or from a later period on. */
-const toCurrent = (budget: Counted, prices: string, starts: Starts): Counted =>
-  budget.prices === prices && budget.countedSince <= starts[budget.per]
+const toCurrent = (budget: Counted, starts: Starts): Counted =>
+  budget.prices === budget.currentPrices && budget.countedSince <= starts[budget.per]
     ? budget
     : { ...budget, counted: 0, spending: new Map() };
 
@@ -164,8 +172,8 @@ export async function spendingOf(
 ): Promise<(id: string, period: string) => Spending> {
   const { database, clock } = store;
   const prices = await readPrices(database), starts = startsAt(clock());
-  const rows = await database.read({ sql: stored("workspace_id = :workspaceId"), args: { workspaceId } });
-  const budgets = rows.map((row) => toCurrent(toCounted(row), prices, starts));
+  const rows = await database.read({ sql: stored("workspace_id = :workspaceId"), args: { workspaceId, prices } });
+  const budgets = rows.map((row) => toCurrent(toCounted(row), starts));
   const end = await readEnd(database);
   for (const group of groupUp(budgets)) {
     const counter = await openCounter(store, group, starts);
@@ -176,7 +184,8 @@ export async function spendingOf(
 }
 
 /** Whether something of a budget is not counted yet, or has to be counted again. */
-const isBehind = `submits_now <> submits or prices <> :prices or counted_since > iif(per = 'month', :month, :day)`;
+const isBehind =
+  `submits_now <> submits or prices <> current_prices or counted_since > iif(per = 'month', :month, :day)`;
 
 const stepLength = 65_536; // positions that are counted in one transaction
 
@@ -193,7 +202,7 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
   const end = await readEnd(database);
   const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
   const errors: unknown[] = [];
-  const groups = groupUp(budgets.map((budget) => toCurrent(budget, prices, starts)));
+  const groups = groupUp(budgets.map((budget) => toCurrent(budget, starts)));
   // Those that have least to count come first.
   for (const group of groups.sort(([a], [b]) => b!.counted - a!.counted)) {
     if (isOver()) break;
@@ -205,7 +214,7 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
     const counter = await openCounter(store, group, starts);
     let isLast = false;
     for (let first = Math.max(counter.first, group[0]!.counted); !isLast; first += stepLength) {
-      const to = { counted: Math.min(end, first + stepLength), prices };
+      const to = { counted: Math.min(end, first + stepLength), prices: group[0]!.currentPrices };
       isLast = to.counted === end;
       await counter.count(first, to.counted);
       if (!await storeCounted(database, group, states, starts, { ...to, isLast })) break;

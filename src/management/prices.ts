@@ -3,7 +3,9 @@
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";
-import { described, exactly, listOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
+import { media } from "../ledger/rates.ts";
+import type { Medium } from "../ledger/rates.ts";
+import { described, exactly, listOf, oneOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
@@ -19,13 +21,71 @@ const usd = v.matching(
 );
 const perMillion = (what: string) => described(usd, `USD per million tokens of ${what}`);
 
+const prices = {
+  input: perMillion("input"),
+  cachedInput: orNull(usd, "USD per million tokens of input from a cache. Null: as other input"),
+  cacheWrite: orNull(usd, "USD per million tokens of input that is written to a cache. Null: as other input"),
+  cacheWriteHour: orNull(
+    usd,
+    "USD per million tokens of input that is written to a cache for an hour. Null: as what is written for less",
+  ),
+  output: perMillion("output"),
+};
+
+/** Prices as a request has them. */
+const givenPrices = {
+  ...prices,
+  cachedInput: optional(prices.cachedInput),
+  cacheWrite: optional(prices.cacheWrite),
+  cacheWriteHour: optional(prices.cacheWriteHour),
+};
+
+const time = "([01][0-9]|2[0-3]):[0-5][0-9]";
+const hours = v.matching("times of the day in UTC such as 01:00-04:00", `^${time}-(${time}|24:00)$`, {
+  examples: ["01:00-04:00"],
+});
+const when = {
+  above: orNull(v.count, "These prices hold for requests with more input tokens than this. Null: with any number"),
+  hours: orNull(hours, "These prices hold at these times of the day, in UTC. Null: all day"),
+};
+const PriceTier = shape("PriceTier", { ...when, ...prices });
+export type PriceTier = Infer<typeof PriceTier>;
+
+const GivenTier = exactly({ above: optional(when.above), hours: optional(when.hours), ...givenPrices });
+export type GivenTier = Infer<typeof GivenTier>;
+
+const maxTiers = 10;
+const tierWords = "Other prices, for requests with more input tokens, or at some times of the day. The last one that " +
+  "holds for a request counts";
+const tiers = described(listOf(PriceTier), tierWords);
+const givenTiers = described(
+  refined(
+    listOf(GivenTier),
+    (tiers) => tiers.length <= maxTiers && tiers.every(({ above, hours }) => (above ?? hours ?? null) !== null),
+    `an array of at most ${maxTiers} tiers, each with above or hours`,
+    { maxItems: maxTiers },
+  ),
+  tierWords,
+);
+
+const medium = oneOf(...Object.keys(media) as Medium[]);
+const unpricedMedia = described(
+  refined(listOf(medium), (media) => new Set(media).size === media.length, "an array of different media", {
+    uniqueItems: true,
+  }),
+  "Media that cost something else. A record with tokens of them has no cost by this price",
+);
+
+const modelWords =
+  "The name of a model, in which each * stands for any text, and each # for a digit. Case does not matter";
+
 const price = {
   id: v.textAs<PriceId>(),
   provider: described(v.text, "The name of a provider, or * for every one. Case does not matter"),
-  model: described(v.text, "The name of a model, in which each * stands for any text. Case does not matter"),
-  input: perMillion("input"),
-  cachedInput: orNull(usd, "USD per million tokens of input from a cache. Null: as other input"),
-  output: perMillion("output"),
+  model: described(v.text, modelWords),
+  ...prices,
+  tiers,
+  unpricedMedia,
   validFrom: described(
     v.timestamp,
     "Its first moment in Unix milliseconds. It ends where the next price of its provider and model begins",
@@ -39,11 +99,11 @@ const pattern = refined(v.name, (value) => [...value].length <= 100, "at most 10
 
 /** A price as a request has it. */
 const given = {
-  model: described(pattern, "The name of a model, in which each * stands for any text. Case does not matter"),
+  model: described(pattern, modelWords),
   provider: option(pattern, "The name of a provider. Default: every provider", { default: "*" }),
-  input: price.input,
-  cachedInput: optional(price.cachedInput),
-  output: price.output,
+  ...givenPrices,
+  tiers: optional(givenTiers),
+  unpricedMedia: optional(unpricedMedia),
   validFrom: option(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning"),
 };
 const GivenPrice = exactly(given);
@@ -51,22 +111,56 @@ export type GivenPrice = Infer<typeof GivenPrice>;
 
 export const priceTable = tableOf(Price, "select * from prices");
 
+/** A price without its id and the time at which it was set. */
+export type PriceTerms = Omit<Price, "id" | "createdAt">;
+
+/** The terms that a request gives, with every member. */
+export function termsOf(given: GivenPrice): PriceTerms {
+  const { provider = "*", model, tiers = [], unpricedMedia = [], validFrom = 0 } = given;
+  return {
+    provider,
+    model,
+    ...withAll(given),
+    tiers: tiers.map(({ above = null, hours = null, ...prices }) => ({ above, hours, ...withAll(prices) })),
+    unpricedMedia: unpricedMedia.toSorted(),
+    validFrom,
+  };
+}
+
+const withAll = (
+  { input, cachedInput = null, cacheWrite = null, cacheWriteHour = null, output }: Omit<GivenTier, "above" | "hours">,
+) => ({
+  ...{ input, cachedInput, cacheWrite, cacheWriteHour, output },
+});
+
+/** True if two prices of a model are the same for every request. */
+export const areSameTerms = (one: PriceTerms, other: PriceTerms): boolean => termsText(one) === termsText(other);
+
+const termsText = (
+  { input, cachedInput, cacheWrite, cacheWriteHour, output, tiers, unpricedMedia }: PriceTerms,
+): string => JSON.stringify([input, cachedInput, cacheWrite, cacheWriteHour, output, tiers, unpricedMedia]);
+
 type Plan = { price: Price; changes: Change[]; statements: Statement[] };
 
+/** Lists are stored as JSON. */
+const toRow = <Item extends PriceTerms>({ tiers, unpricedMedia, ...others }: Item) => ({
+  ...others,
+  tiers: JSON.stringify(tiers),
+  unpricedMedia: JSON.stringify(unpricedMedia),
+});
+
 /** Plans to add a price, or to change the one of the same provider, model and time. */
-function planPrice(before: Price | undefined, input: GivenPrice, now: number): Plan {
-  const { model, provider = "*", cachedInput = null, validFrom = 0, input: inputPrice, output } = input;
-  const columns = { provider, model, input: inputPrice, cachedInput, output, validFrom };
+function planPrice(before: Price | undefined, given: GivenPrice, now: number): Plan {
+  const terms = termsOf(given);
   if (before === undefined) {
-    const price = { id: newId("price", now), ...columns, createdAt: now };
-    const change = { action: "price.set", id: price.id, workspaceId: null, after: columns };
-    return { price, changes: [change], statements: [insertInto("prices", price)] };
+    const price = { id: newId("price", now), ...terms, createdAt: now };
+    const change = { action: "price.set", id: price.id, workspaceId: null, after: terms };
+    return { price, changes: [change], statements: [insertInto("prices", toRow(price))] };
   }
-  const price = { ...before, ...columns };
-  const isSame = inputPrice === before.input && cachedInput === before.cachedInput && output === before.output;
-  if (isSame) return { price, changes: [], statements: [] };
+  const price = { ...before, ...terms };
+  if (areSameTerms(before, price)) return { price: before, changes: [], statements: [] };
   const change = { action: "price.set", id: price.id, workspaceId: null, before, after: price };
-  return { price, changes: [change], statements: [updateOf("prices", price.id, columns)] };
+  return { price, changes: [change], statements: [updateOf("prices", price.id, toRow(terms))] };
 }
 
 /** The price of a provider and a model that begins at a time. */
@@ -90,7 +184,8 @@ export const setPrice = operation({
   method: "POST",
   path: "/prices",
   role: "owner",
-  command: "price set --model PATTERN --input USD --output USD [--cached-input USD] [--provider NAME] [--from TIME]",
+  command: "price set --model PATTERN --input USD --output USD [--cached-input USD] [--cache-write USD] " +
+    "[--cache-write-hour USD] [--tier TIER]... [--unpriced-media audio|image|video]... [--provider NAME] [--from TIME]",
   input: given,
   output: Price,
   async run(management, price) {

@@ -2,9 +2,9 @@
 import { decimalText } from "../common/decimal.ts";
 import type { RecordId } from "../common/ids.ts";
 import { measureRecords, placeRecords } from "../ledger/figures.ts";
-import { amountOf } from "../ledger/pricing.ts";
+import { amountOf } from "../ledger/rates.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, exactly, listOf, orNull, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
@@ -24,10 +24,15 @@ const RecordFigures = shape("RecordFigures", {
       prompt: orNull(v.count, "Input tokens"),
       completion: orNull(v.count, "Output tokens"),
       cached: described(v.count, "How many of the input tokens came from a cache"),
+      written: described(v.count, "How many of the input tokens were written to a cache"),
     }),
     "Null if the record has no counts",
   ),
   cost: orNull(usd, "USD, exact. Null if the record lacks tokens, a model or a price"),
+  costSource: orNull(
+    oneOf("record", "provider", "prices"),
+    "Where the cost is from: the record, what its provider reports, or the prices. Null without one",
+  ),
 });
 export type RecordFigures = Infer<typeof RecordFigures>;
 
@@ -46,12 +51,13 @@ export const listRecordFigures = operation({
     const items = placed.flatMap(({ id, position }): RecordFigures[] => {
       const record = measured.get(position);
       if (record === undefined) return [];
-      const { model, input, output, cached, cost } = record;
+      const { model, input, output, cached, written, cost, costSource } = record;
       return [{
         id,
         model: model || null,
-        tokens: input === null && output === null ? null : { prompt: input, completion: output, cached },
+        tokens: input === null && output === null ? null : { prompt: input, completion: output, cached, written },
         cost: cost === undefined ? null : decimalText(amountOf(cost)),
+        costSource: cost === undefined ? null : costSource,
       }];
     });
     return { items };

@@ -3,7 +3,7 @@ import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, option, optional, orNull, shape } from "../schema/struct.ts";
+import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -22,11 +22,15 @@ export const Workspace = shape("Workspace", {
     "How long calls are kept with their records, in milliseconds, or null to keep them forever",
   ),
   statuses: statusNames,
+  costSource: described(
+    oneOf("provider", "prices"),
+    "What a record without a cost of its own costs: what its provider reports, or else by the prices, or the other way round",
+  ),
   createdAt: v.timestamp,
 });
 export type Workspace = Infer<typeof Workspace>;
 
-const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs } = Workspace.schema;
+const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, costSource } = Workspace.schema;
 export const workspaceTable = tableOf(
   Workspace,
   "select * from workspaces where id not in (select id from deleted_workspaces)",
@@ -41,7 +45,7 @@ export const createWorkspace = operation({
   path: "/workspaces",
   role: "owner",
   command:
-    "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
+    "workspace create --name NAME [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]... [--cost-source provider|prices]",
   input: {
     name: described(v.name, "Its name"),
     monthlyLimit: option(v.count, "Accepted requests per month; 0 accepts none", { default: defaultMonthlyLimit }),
@@ -53,16 +57,17 @@ export const createWorkspace = operation({
       "What the statuses of its records mean. Default: 0 is failed, which counts as a failure, and 1 is ok",
       { default: defaultStatuses },
     ),
+    costSource: optional(costSource),
   },
   output: Workspace,
   locate: ({ id }) => `/workspaces/${id}`,
   async run({ clock, commit }, { name, ...given }) {
-    const { monthlyLimit = defaultMonthlyLimit, statuses: named = defaultStatuses, ...nullables } = given;
-    const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = nullables;
+    const { monthlyLimit = defaultMonthlyLimit, statuses: named = defaultStatuses, costSource = "provider" } = given;
+    const { upgradeUrl = null, keepRecordsMs = null, keepCallsMs = null } = given;
     const statuses = toStatuses(named);
     const createdAt = clock();
     const id: WorkspaceId = newId("ws", createdAt);
-    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, statuses, createdAt };
+    const created = { name, monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, statuses, costSource, createdAt };
     const workspace = { id, ...created };
     await commit([{ action: "workspace.created", id, workspaceId: id, after: created }], [
       insertInto("workspaces", toRow(workspace)),
@@ -102,7 +107,7 @@ export const updateWorkspace = operation({
   path: "/workspaces/{id}",
   role: "admin",
   command:
-    "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]...",
+    "workspace update WORKSPACE [--name NAME] [--limit REQUESTS] [--upgrade-url URL] [--keep-records RETENTION] [--keep-calls RETENTION] [--status CODE=NAME]... [--cost-source provider|prices]",
   input: {
     id: v.workspaceId,
     name: option(v.name, "The new name"),
@@ -111,6 +116,7 @@ export const updateWorkspace = operation({
     keepRecordsMs: optional(keepRecordsMs),
     keepCallsMs: optional(keepCallsMs),
     statuses: optional(givenStatuses),
+    costSource: optional(costSource),
   },
   output: Workspace,
   async run(management, { id, statuses, ...input }) {

@@ -112,10 +112,9 @@ const cost = orNull(usd, "USD, rounded to four digits. Null if no record has a c
 /** How tokens are counted. measures.ts of the ledger does it. */
 const tokenRule =
   "Tokens are read from additional_properties, from an object in it, or from a member usage, in that order: " +
-  "the first with consistent counts. The names are prompt_tokens and completion_tokens, input_tokens and output_tokens, " +
-  "inputTokens and outputTokens, promptTokenCount and candidatesTokenCount, or gen_ai.usage.input_tokens and " +
-  "gen_ai.usage.output_tokens. Input includes cached tokens, which are added where the provider counts them beside its " +
-  "input. A record with contradictory counts has none";
+  "the first with clear counts, by the names of the usual providers, gateways and frameworks. Input includes tokens that were " +
+  "read from or written to a cache, and output includes reasoning. A record with counts that contradict each other, or with " +
+  "caches under unknown names, has none";
 
 const exactness = "Exact up to 2^53, and above that the nearest double";
 const tokenSum = described(v.numeric, exactness);
@@ -155,13 +154,17 @@ export const recordStats = {
     prompt: described(tokenSum, `The sum of input tokens. ${exactness}. ${tokenRule}`),
     completion: described(tokenSum, `The sum of output tokens, which include reasoning tokens. ${exactness}`),
     cached: described(tokenSum, `How many of the input tokens came from a cache. ${exactness}`),
+    written: described(tokenSum, `How many of the input tokens were written to a cache. ${exactness}`),
     p50: tokens,
     p95: tokens,
     p99: tokens,
     mean: orNull(v.numeric, "Of input and output together, per record with tokens"),
   }),
   cost: exactly({
-    records: described(v.count, "How many records have a cost: their own, or one by the prices"),
+    records: described(
+      v.count,
+      "How many records have a cost: their own, that of their provider, or one by the prices",
+    ),
     unpriced: described(v.count, "How many have none, as they lack tokens, a model or a price"),
     total: described(usd, "USD, exact to the last decimal"),
     p50: cost,

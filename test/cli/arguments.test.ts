@@ -154,6 +154,7 @@ const samples: Record<string, string> = {
   "NAME=VALUE": "a=b",
   "CODE=NAME": "1=ok",
   "PATH=VALUE": "a.b=c",
+  TIER: "above=200000 input=4 output=12",
   CONDITION: "thumb=false",
   LATENCY: "800ms",
   TOKENS: "0",

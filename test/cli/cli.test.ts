@@ -456,7 +456,7 @@ const misuses: [name: string, args: string[], error: string][] = [
   [
     "a workspace to change without what to change",
     words`workspace update ${workspaceId}`,
-    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls or --status\nUsage: promptledger workspace update WORKSPACE",
+    "Nothing to change: set --name, --limit, --upgrade-url, --keep-records, --keep-calls, --status or --cost-source\nUsage: promptledger workspace update WORKSPACE",
   ],
   ["all of a list and a part of it", words`call list ${scope} --all --limit 5`, "--all and --limit exclude"],
   ["all of a list in pages", words`call list ${scope} --all --page`, "--all and --page exclude each other"],

@@ -19,7 +19,7 @@ const version: VersionStats = {
   otherStatuses: { records: 0, share: 0 },
   failures: { records: 1, share: 0.25, low: 0.0456, high: 0.6994 },
   latency: { records: 3, p50: 10.5, p95: 1200, p99: 1200, mean: 470.1 },
-  tokens: { records: 2, prompt: 100, completion: 20, cached: 50, p50: 50, p95: 70, p99: 70, mean: 60 },
+  tokens: { records: 2, prompt: 100, completion: 20, cached: 50, written: 0, p50: 50, p95: 70, p99: 70, mean: 60 },
   cost: { records: 2, unpriced: 2, total: "0.00123", p50: "0.0006", p95: "0.00063", p99: "0.00063", mean: "0.000615" },
   feedback: [],
 };
@@ -29,7 +29,7 @@ const older: VersionStats = {
   statuses: [status(1, 3, 0.75), status(-3, 1, 0.25)],
   failures: null,
   latency: { records: 0, ...none },
-  tokens: { records: 0, prompt: 0, completion: 0, cached: 0, ...none },
+  tokens: { records: 0, prompt: 0, completion: 0, cached: 0, written: 0, ...none },
   cost: { records: 0, unpriced: 4, total: "0", ...none },
 };
 const { version: _, ...all } = older;

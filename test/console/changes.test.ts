@@ -460,6 +460,37 @@ test("a price is removed below what its removal changes", async () => {
   assert.match(await visitor.see(`/${headers.get("Location")!.split("/").at(-1)}`), "The price is removed.");
 });
 
+test("a price has cache writes, tiers and media that it is not for", async () => {
+  const form = {
+    ...{
+      model: "tiered",
+      input: "2",
+      output: "10",
+      cacheWrite: "2.5",
+      cacheWriteHour: "4",
+      unpricedMedia: "audio, image",
+    },
+    tiers: "above=200000 input=4 output=15\n\nhours=01:00-04:00 input=1 cached-input=0.1 output=5\n",
+  };
+  await visitor.send("/prices", form);
+  const text = (await visitor.see("/prices")).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  assert.match(
+    text,
+    "tiered above=200000 input=4 output=15 hours=01:00-04:00 input=1 cached-input=0.1 output=5 Not for audio, image " +
+      "Any provider $2.00 Same as input $2.50 $4.00 $10.00",
+  );
+  const wrong = await visitor.send("/prices", { ...form, tiers: "over=9 input=4 output=15" });
+  assert.is(wrong.status, 400);
+  assert.match(wrong.text, "Unknown over in a tier. Allowed: above, hours, input");
+});
+
+test("settings say where the cost of records is from", async () => {
+  assert.match(await visitor.see("/settings"), "what the provider reports, or else by the prices");
+  await visitor.send("/settings", { name: "Acme", monthlyLimit: "1000000", costSource: "prices" });
+  assert.match(await visitor.see("/settings"), /<dd>by the prices, or else what the provider reports</);
+  await visitor.send("/settings", { name: "Acme", monthlyLimit: "1000000", costSource: "provider" });
+});
+
 test("a way back without a version leads to the version before, if there is one", async () => {
   const { id } = await makePrompt();
   await pushPrompt(admin, id, toPrompt({ ...promptFile, title: "Second" }));

@@ -104,7 +104,7 @@ test("a record has its tokens, its cost and its model", async () => {
   };
   const { json } = await world.submit(body);
   const page = await visitor.see(`/records/${(json as { id: string }).id}`);
-  assert.match(page.replace(/<[^>]*>/g, ""), "Tokens1,200 in, 34 outCost$0.50Modelm-1");
+  assert.match(page.replace(/<[^>]*>/g, ""), "Tokens1,200 in, 34 outCost$0.50named by the recordModelm-1");
   assert.match(await visitor.see("/records?model=m-1"), /<data value="1234">1,234<.*<data value="0.5">/s);
 });
 

@@ -70,7 +70,7 @@ async function fillWorld() {
     ...{ workspaceId, key, keyId, promptId, deployId, diagnosisId },
     tokenId: await useToken(world),
     priceId: await makePrice(world),
-    cachedPriceId: await makePrice(world, { provider: "x", cachedInput: "0" }),
+    cachedPriceId: await makePrice(world, { provider: "x", ...wholePrice }),
     webhooks: await makeWebhooks(world),
     alerts: await makeAlerts(world),
     budgets: await makeBudgets(world),
@@ -225,6 +225,14 @@ async function makeAmbiguous({ admin, manage }: World): Promise<string> {
   await manage("POST", `/deployments/${deployId}/rename`, { name: "live" });
   return "greeting@live";
 }
+/** All that a price may have, and each member of its tiers in both ways. */
+const wholePrice = {
+  ...{ cachedInput: "0", cacheWrite: "2.5", cacheWriteHour: "4", unpricedMedia: ["audio"] },
+  tiers: [
+    { above: 200_000, input: "4", output: "12" },
+    { hours: "01:00-04:00", input: "4", cachedInput: "0.4", cacheWrite: "5", cacheWriteHour: "8", output: "12" },
+  ],
+};
 const makePrice = async ({ manage }: World, more: object = {}) =>
   ((await manage("POST", "/prices", { model: "gpt-4o", input: "2", output: "8", ...more })).json as { id: string }).id;
 const newToken = async (world: World) => ({ path: { id: (await makeToken(world)).id } });
@@ -938,7 +946,7 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     200: [
       () => ({ body: { model: "gpt-4o*", input: "2.5", output: "10" } }),
       ({ now }) => ({
-        body: { model: "gpt-4o", provider: "openai", input: "2.5", cachedInput: "1.25", output: "10", validFrom: now },
+        body: { ...wholePrice, model: "gpt-4o", provider: "openai", input: "2.5", output: "10", validFrom: now },
       }),
     ],
   },

@@ -31,7 +31,7 @@ const tryKeys = (world: World, ...keys: string[]) =>
 
 test("a workspace has by default a limit of 1,000,000, no upgrade link and no retention", async () => {
   const world = await createWorld();
-  const forEver = { keepRecordsMs: null, keepCallsMs: null, statuses: defaultStatuses };
+  const forEver = { keepRecordsMs: null, keepCallsMs: null, statuses: defaultStatuses, costSource: "provider" };
   const made = taken(await world.manage("POST", "/workspaces", { name: "Bare" }), 201);
   assert.equal(made, {
     id: made.id,

@@ -11,6 +11,12 @@ type Item = State & { id: string };
 
 const atOnce = 4;
 
+const tiers = [{ above: 9, input: "3", cacheWriteHour: "4", output: "5" }, {
+  hours: "01:00-04:00",
+  input: "1",
+  output: "1",
+}];
+
 /** A request. Its path has placeholders for ids, such as `/keys/{key}/revoke`, which a number chooses. */
 const request = fc.oneof(
   ...[
@@ -18,6 +24,7 @@ const request = fc.oneof(
     ["PATCH", "/workspaces/{workspace}", { monthlyLimit: 7 }],
     ["PATCH", "/workspaces/{workspace}", { upgradeUrl: "https://a.example", keepRecordsMs: 86_400_000 }],
     ["PATCH", "/workspaces/{workspace}", { upgradeUrl: null, monthlyLimit: 8, name: "V" }],
+    ["PATCH", "/workspaces/{workspace}", { costSource: "prices" }],
     ["DELETE", "/workspaces/{workspace}?confirm=W"],
     ["POST", "/workspaces/{workspace}/keys", { name: "k", readOnly: true }],
     ["POST", "/workspaces/{workspace}/keys", { name: "k", expiresAt: 9e12, deployId: "{deployment}" }],
@@ -41,6 +48,7 @@ const request = fc.oneof(
     ["POST", "/prices", { model: "m", input: "1", output: "2" }],
     ["POST", "/prices", { model: "m", input: "1", output: "3", cachedInput: "0" }],
     ["POST", "/prices", { model: "n", input: "1", output: "2", validFrom: 7 }],
+    ["POST", "/prices", { model: "n", input: "1", cacheWrite: "2", output: "2", tiers, unpricedMedia: ["audio"] }],
     ["DELETE", "/prices/{price}"],
     ["POST", "/deployments/{deployment}/promote", { version: 1 }],
     ["POST", "/deployments/{deployment}/promote", { version: 2 }],

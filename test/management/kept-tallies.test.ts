@@ -55,7 +55,12 @@ async function submitMany({ world, deployIds, ids }: History, count: number): Pr
     ...goodBody,
     ...{ deployId: deployIds[index % 5 === 0 ? 1 : 0], status: index % 7, latency: ids.length * index % 3000 / 8 },
     ...index % 3 === 0 ? { model: "gpt-4o-mini" } : {},
-    additional_properties: { usage: { prompt_tokens: index, completion_tokens: count } },
+    additional_properties: {
+      usage: {
+        ...{ prompt_tokens: index, completion_tokens: count, cost: index % 7 === 0 ? index / 8 : undefined },
+        prompt_tokens_details: { cache_write_tokens: index >> 1, audio_tokens: index % 11 },
+      },
+    },
   }));
   const answer = await world.send("/v1/diagnoses", {
     method: "POST",
@@ -96,11 +101,17 @@ const steps: Record<string, (history: History, at: number, piece: Piece) => Prom
   publish: (history, at) => publish(history, ["gpt-4o", "claude-x"][at % 2]!),
   async price({ world }, at) {
     const price = { model: ["gpt-4o*", "claude-*"][at % 2], input: `${1 + at % 9}`, output: "0.3" };
-    taken(await world.manage("POST", "/prices", { ...price, validFrom: world.now - at % (3 * day) }));
+    const tiers = [{ above: at % 200, input: "0.7", cacheWrite: "0.9", output: "2" }];
+    const more = { cacheWrite: `${1 + at % 4}`, tiers, unpricedMedia: at % 3 === 0 ? ["audio"] : [] };
+    taken(await world.manage("POST", "/prices", { ...price, ...more, validFrom: world.now - at % (3 * day) }));
   },
   async statuses({ world }, at) {
     const statuses = [{ status: 1, name: "ok" }, { status: 2 + at % 5, name: "failed", isFailure: true }];
     taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { statuses }));
+  },
+  async costs({ world }, at) {
+    const costSource = ["provider", "prices"][at % 2];
+    taken(await world.manage("PATCH", `/workspaces/${world.workspaceId}`, { costSource }));
   },
   async reindex({ world }, at) {
     // As if a version of the service had stored them that counted no tokens.

@@ -1,12 +1,12 @@
-// Prices of models, and how they are imported from the files of others.
+// Prices of models, and what records cost by them.
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import { readPriceFile } from "../../src/cli/price-files.ts";
 import { decimalText, readAmount } from "../../src/common/decimal.ts";
 import type { Price } from "../../src/management/prices.ts";
 import { createPricing } from "../../src/ledger/pricing.ts";
+import type { Price as PriceOfModel } from "../../src/ledger/rates.ts";
 import { createWorld } from "../helpers.ts";
 import { readAll, refused, taken } from "./management.ts";
 
@@ -18,7 +18,8 @@ test("a price is set for a provider, a pattern and a time, and setting it again 
   const world = await createWorld();
   const first = taken<Price>(await world.manage("POST", "/prices", price));
   const { id: _, ...members } = first;
-  assert.equal(members, { ...price, provider: "*", cachedInput: null, validFrom: 0, createdAt: world.now });
+  const defaults = { provider: "*", cachedInput: null, cacheWrite: null, cacheWriteHour: null, tiers: [] };
+  assert.equal(members, { ...price, ...defaults, unpricedMedia: [], validFrom: 0, createdAt: world.now });
   assert.equal(taken(await world.manage("POST", "/prices", price)), first);
   const cheaper = { ...first, input: "2" };
   assert.equal(taken(await world.manage("POST", "/prices", { ...price, input: "2" })), cheaper);
@@ -38,16 +39,17 @@ test("a price is a decimal text, not a number", async () => {
   }
 });
 
+const anyPrice: PriceOfModel = {
+  ...{ provider: "*", model: "*", input: "1", cachedInput: null, cacheWrite: null, cacheWriteHour: null, output: "1" },
+  ...{ tiers: [], unpricedMedia: [], from: 0 },
+};
+
 const ratesOf = (
-  prices: Partial<Parameters<typeof createPricing>[0][number]>[],
+  prices: Partial<PriceOfModel>[],
   model: string,
   provider = "",
   at = 10,
-) =>
-  createPricing(prices.map((each) => ({
-    ...{ provider: "*", model: "*", input: "1", cachedInput: null, output: "1", from: 0 },
-    ...each,
-  })))({ model, provider })(at)?.input;
+) => createPricing(prices.map((each) => ({ ...anyPrice, ...each })))({ model, provider })(at)?.input;
 
 const rates: [
   name: string,
@@ -73,20 +75,67 @@ const rates: [
   ["providers that agree do not", [{ provider: "a", input: "2" }, { provider: "b", input: "2" }], "x", "", 2],
   ["a dot is no pattern", [{ model: "gpt.4" }], "gpt-4", "", undefined],
   ["a record without a model has none", [{ model: "*" }], "", "", undefined],
+  ["a # is a digit", [{ model: "m-####" }], "m-2026", "", 1],
+  ["a # is no letter", [{ model: "m-####" }], "m-beta", "", undefined],
+  ["a # is one digit", [{ model: "m-#" }], "m-12", "", undefined],
+  ["a # before a star", [{ model: "*m-#*" }], "x/m-12", "", 1],
+  ["a date without dashes is that with dashes", [{ model: "m-####-##-##" }], "m-20261101", "", 1],
+  ["another name of a provider", [{ provider: "x-ai", input: "3" }], "x", "xai", 3],
+  ["a provider as AI SDK names it", [{ provider: "openai", input: "3" }], "x", "openai.responses", 3],
+  ["a provider as OpenTelemetry names it", [{ provider: "aws", input: "3" }], "x", "aws.bedrock", 3],
+  [
+    "a provider by its own name wins over another one",
+    [{ provider: "bedrock", input: "2" }, { provider: "aws", input: "3" }],
+    "x",
+    "Bedrock",
+    2,
+  ],
+  [
+    "without a provider, the maker of a model wins",
+    [{ provider: "anthropic", input: "2" }, { provider: "aws", input: "3" }, { provider: "*", input: "4" }],
+    "claude-x",
+    "",
+    2,
+  ],
+  [
+    "without a price of the maker, all providers count",
+    [{ provider: "a", input: "2" }, { provider: "b", input: "2" }],
+    "claude-x",
+    "",
+    2,
+  ],
 ];
 
 for (const [name, prices, model, provider, input] of rates) {
   test(`${name}`, () => assert.is(ratesOf(prices, model, provider), input));
 }
 
-test("a pattern fits the names that a regular expression with .* for each star fits", () => {
+test("a record of an unknown provider has the prices of its version's provider, if that one has any", () => {
+  const prices = ["openai", "azure", "groq"].map((provider, nth) => ({
+    ...anyPrice,
+    ...{ provider, model: provider === "groq" ? "llama-*" : "gpt-*", input: `${nth + 1}` },
+  }));
+  const pricing = createPricing(prices);
+  const inputOf = (model: string, versionProvider: string, provider = "") =>
+    pricing({ model, provider, versionProvider })(0)?.input;
+  assert.is(inputOf("gpt-6", "azure"), 2);
+  assert.is(inputOf("gpt-6", ""), 1);
+  assert.is(inputOf("gpt-6", "groq"), 1);
+  assert.is(inputOf("llama-9", "openai"), 3);
+  assert.is(inputOf("gpt-6", "azure", "openai"), 1);
+  assert.is(inputOf("gpt-6", "azure", "groq"), undefined);
+});
+
+test("a pattern fits the names that a regular expression with .* for each star and a digit for each # fits", () => {
   const text = (...letters: string[]) =>
     fc.array(fc.constantFrom(...letters), { maxLength: 7 }).map((all) => all.join(""));
-  const patterns = fc.array(text("a", "B", ".", "*", "\n").filter((pattern) => pattern !== ""), { maxLength: 4 });
+  const patterns = fc.array(text("a", "B", ".", "*", "#", "1", "\n").filter((pattern) => pattern !== ""), {
+    maxLength: 4,
+  });
   fc.assert(
-    fc.property(patterns, text("A", "b", ".", "\n"), (patterns, name) => {
+    fc.property(patterns, text("A", "b", ".", "1", "2", "\n"), (patterns, name) => {
       const fitting = patterns.map((pattern) =>
-        new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`, "is").test(name)
+        new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*").replaceAll("#", "\\d")}$`, "is").test(name)
       );
       // Each has a rate of its own, and only one of them has begun.
       for (const nth of patterns.keys()) {
@@ -109,9 +158,7 @@ test("a pattern with many stars is compared with a name in a few steps", () => {
 });
 
 test("the rates of many models are found again, also of those that were found long ago", () => {
-  const pricing = createPricing(["x*", "*y"].map((model, nth) => ({
-    ...{ provider: "*", model, input: String(nth + 1), cachedInput: null, output: "1", from: 0 },
-  })));
+  const pricing = createPricing(["x*", "*y"].map((model, nth) => ({ ...anyPrice, model, input: String(nth + 1) })));
   for (let nth = 0; nth < 3_000; nth++) assert.is(pricing({ model: `x${nth}`, provider: "" })(5)?.input, 1);
   assert.is(pricing({ model: "x0", provider: "" })(5)?.input, 1);
   assert.is(pricing({ model: "0y", provider: "" })(5)?.input, 2);
@@ -123,96 +170,6 @@ test("decimal texts are read and written without loss", () => {
   }
   assert.equal([readAmount("1e-31"), readAmount("1e-30"), readAmount("x")], [undefined, 1n, undefined]);
   assert.is(decimalText(readAmount("-1") ?? -(10n ** 30n)), "-1");
-});
-
-test("the JSON of genai-prices gives one price for each name and date, and leaves out what depends on the request", () => {
-  const prices = { input_mtok: 2.5, cache_read_mtok: 1.25, output_mtok: 10 };
-  const file = [{
-    id: "openai",
-    models: [
-      { match: { or: [{ equals: "gpt-4o" }, { starts_with: "gpt-4o-" }] }, prices },
-      {
-        match: { contains: "mini" },
-        prices: [{ prices: { input_mtok: 0.15, output_mtok: 0.6 } }, {
-          constraint: { type: "start_date", start_date: "2026-01-02" },
-          prices: { input_mtok: 1e-7, output_mtok: 0.5 },
-        }],
-      },
-      { match: { equals: "tiers" }, prices: { ...prices, input_mtok: { base: 1, tiers: [{ start: 1, price: 2 }] } } },
-      { match: { regex: "^x$" }, prices },
-      { match: { equals: "night" }, prices: [{ constraint: { start_time: "00:30:00Z" }, prices }] },
-      { match: { equals: "free" }, prices: {} },
-    ],
-  }];
-  const known = { provider: "openai", input: "2.5", cachedInput: "1.25", output: "10", validFrom: 7 };
-  const mini = { provider: "openai", model: "*mini*", cachedInput: null };
-  assert.equal(readPriceFile(JSON.stringify(file), 7), {
-    prices: [
-      { ...known, model: "gpt-4o" },
-      { ...known, model: "gpt-4o-*" },
-      { ...mini, input: "0.15", output: "0.6", validFrom: 7 },
-      { ...mini, input: "0.0000001", output: "0.5", validFrom: Date.parse("2026-01-02") },
-    ],
-    skipped: [
-      "with tiers, or prices that change during the day",
-      "with a name that * cannot match",
-      "with tiers, or prices that change during the day",
-      "without a price of input and output",
-    ],
-  });
-});
-
-test("a model whose requests cost more than their tokens at the price of text is left out", () => {
-  const text = { input_mtok: 2.5, output_mtok: 10 };
-  const skipped = (prices: object) => {
-    const models = [{ match: { equals: "plain" }, prices: text }, { match: { equals: "other" }, prices }];
-    return readPriceFile(JSON.stringify([{ id: "x", models }]), 0).skipped;
-  };
-  const dearer = ["with fees, or other prices for audio, images or reasoning"];
-  assert.equal(skipped({ ...text, requests_kcount: 12 }), dearer);
-  assert.equal(skipped({ ...text, input_audio_mtok: 40 }), dearer);
-  assert.equal(skipped({ ...text, output_audio_mtok: 80 }), dearer);
-  assert.equal(skipped({ input_audio_mtok: 40, output_mtok: 10 }), ["without a price of input and output"]);
-  assert.equal(skipped({ ...text, input_audio_mtok: 2.5, cache_audio_read_mtok: 2.5, output_audio_mtok: 10 }), []);
-  assert.equal(skipped({ ...text, requests_kcount: 0, cache_write_mtok: 3.75 }), []);
-});
-
-test("the JSON of models.dev gives a price for each model with a plain one", () => {
-  const file = {
-    anthropic: {
-      id: "anthropic",
-      models: {
-        "claude-x": { id: "claude-x", cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 } },
-        "claude-long": {
-          id: "claude-long",
-          cost: { input: 3, output: 15, context_over_200k: { input: 6, output: 22.5 } },
-        },
-        open: { id: "open" },
-        thinker: { id: "thinker", cost: { input: 3, output: 15, reasoning: 20 } },
-        speaker: { id: "speaker", cost: { input: 3, output: 15, input_audio: 30 } },
-      },
-    },
-  };
-  const known = {
-    provider: "anthropic",
-    model: "claude-x",
-    input: "3",
-    cachedInput: "0.3",
-    output: "15",
-    validFrom: 0,
-  };
-  assert.equal(readPriceFile(JSON.stringify(file), 0), {
-    prices: [known],
-    skipped: [
-      "with tiers, or prices that change during the day",
-      "without a price of input and output",
-      "with fees, or other prices for audio, images or reasoning",
-      "with fees, or other prices for audio, images or reasoning",
-    ],
-  });
-  for (const text of ["{", "[]", "{}", '"x"']) {
-    assert.throws(() => readPriceFile(text, 0), (error: Error) => error.message.startsWith("FILE "));
-  }
 });
 
 test.run();

@@ -26,9 +26,15 @@ test("a record has its tokens, its model and its cost, in the order that was ask
   const deleted = await submit({ cost: 1 });
   await world.manage("DELETE", `/diagnoses/${deleted}`);
   assert.equal(await figuresOf(world, [...ids, deleted, "diag_none", ids[0]!]), [
-    { id: ids[0], model: "unknown", tokens: { prompt: null, completion: 3, cached: 0 }, cost: null },
-    { id: ids[1], model: "unknown", tokens: null, cost: "0.000000000123" },
-    { id: ids[2], model: "gpt-4o", tokens: { prompt: 1_000, completion: 20, cached: 400 }, cost: "0.0021" },
+    {
+      ...{ id: ids[0], model: "unknown", cost: null, costSource: null },
+      tokens: { prompt: null, completion: 3, cached: 0, written: 0 },
+    },
+    { id: ids[1], model: "unknown", tokens: null, cost: "0.000000000123", costSource: "record" },
+    {
+      ...{ id: ids[2], model: "gpt-4o", cost: "0.0021", costSource: "prices" },
+      tokens: { prompt: 1_000, completion: 20, cached: 400, written: 0 },
+    },
   ]);
   await world.close();
 });

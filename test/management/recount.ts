@@ -46,23 +46,30 @@ const ofAll = <T>(values: T[]) => ({
 export const isCount = (value: unknown) =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 1e12;
 
-type Tokens = { prompt: number; completion: number; cached: number };
+type Tokens = { prompt: number; completion: number; cached: number; written: number; hour: number };
+type Usage = Tokens & { hasAudio: boolean; charge: string | number | undefined };
 
-/** The tokens of a record, from the properties themselves or the first object among them that has valid ones. */
-function tokensOf({ additional_properties: properties = {} }: Measures): Tokens | undefined {
+/** What a record has used, by the properties themselves or the first object among them with clear counts. */
+function usageOf({ additional_properties: properties = {} }: Measures): Usage | undefined {
   for (const holder of [properties, ...Object.values(properties)]) {
     const usage = (holder ?? {}) as Record<string, unknown>;
     const { prompt_tokens = null, completion_tokens = null, total_tokens = null, input_tokens: input = null } = usage;
+    const none = { cached: 0, written: 0, hour: 0, hasAudio: false, charge: undefined };
     if (input !== null) {
-      const cached = usage.cache_read_input_tokens as number;
-      return { prompt: input as number + cached, completion: usage.output_tokens as number, cached };
+      const [cached, written] = [usage.cache_read_input_tokens, usage.cache_creation_input_tokens] as [number, number];
+      const { ephemeral_1h_input_tokens: hour } = usage.cache_creation as { ephemeral_1h_input_tokens: number };
+      const prompt = input as number + cached + written;
+      return { ...none, prompt, completion: usage.output_tokens as number, cached, written, hour };
     }
     const counts = [prompt_tokens, completion_tokens, total_tokens].filter((count) => count !== null);
     if (!counts.every(isCount) || (prompt_tokens ?? completion_tokens) === null) continue;
     const total = total_tokens as number | null ?? 0, visible = completion_tokens as number | null ?? 0;
     // The total tells what is missing, and what is neither input nor output is output.
     const prompt = prompt_tokens as number | null ?? Math.max(0, total - visible);
-    return { prompt, completion: Math.max(visible, total - prompt), cached: 0 };
+    const completion = Math.max(visible, total - prompt);
+    const { audio_tokens = 0 } = (usage.prompt_tokens_details ?? {}) as { audio_tokens?: number };
+    const charge = usage.cost as string | number | undefined;
+    return { ...none, prompt, completion, hasAudio: audio_tokens > 0, charge };
   }
   return undefined;
 }
@@ -89,21 +96,31 @@ function toDigits(units: bigint, digits = 4): string {
   return toText((units + power / 2n) / power * power);
 }
 
-export type Price = {
+type Prices = { input: string; cachedInput?: string; cacheWrite?: string; cacheWriteHour?: string; output: string };
+export type Price = Prices & {
   provider?: string;
   model: string;
-  input: string;
-  cachedInput?: string;
-  output: string;
+  tiers?: (Prices & { above?: number; hours?: string })[];
+  unpricedMedia?: "audio"[];
   validFrom?: number;
 };
 
 /** The prices of these histories. Models: gpt-4o of OpenAI in version 1, none in version 2, another in version 3. */
 export const pricesAt = (start: number): Price[] => [
-  { provider: "openai", model: "gpt-4o", input: "2.5", cachedInput: "1.25", output: "10" },
+  {
+    provider: "openai",
+    model: "gpt-4o",
+    ...{ input: "2.5", cachedInput: "1.25", cacheWrite: "3.125", cacheWriteHour: "5", output: "10" },
+    tiers: [{ above: 4_000, input: "5", cachedInput: "2.5", cacheWrite: "6.25", output: "15" }],
+  },
   { provider: "openai", model: "gpt-4o", input: "2.123456789", output: "0.000000001", validFrom: start + 60 * minute },
-  { provider: "openai", model: "gpt-4o*", input: "999", output: "999" },
-  { model: "claude-*", input: "3", output: "15", validFrom: start + 7 * minute },
+  { provider: "openai", model: "gpt-4o*", input: "999", output: "999", unpricedMedia: ["audio"] },
+  {
+    model: "claude-*",
+    ...{ input: "3", cacheWrite: "3.75", output: "15" },
+    tiers: [{ hours: "12:05-12:20", input: "6", output: "30" }],
+    validFrom: start + 7 * minute,
+  },
   { provider: "azure", model: "shared", input: "1", output: "1" },
   { provider: "openai", model: "shared", input: "2", output: "2" },
 ];
@@ -113,7 +130,7 @@ export const llmConfigs = [promptFile.llmConfig, {}, { model: "Claude-3" }];
 const modelOf = ({ model, version }: Sent): string =>
   (model ?? (llmConfigs[version - 1] as { model?: string }).model ?? "").toLowerCase();
 
-/** The cost that a record names, if it is at most 10^12 USD and has at most 30 decimals. */
+/** The cost that a record or its provider names, if it is at most 10^12 USD and has at most 30 decimals. */
 function ownCostOf(cost: string | number): bigint | undefined {
   const [mantissa, exponent = "0"] = String(cost).toLowerCase().split("e");
   if (Math.abs(Number(exponent)) > 60) return undefined;
@@ -124,14 +141,19 @@ function ownCostOf(cost: string | number): bigint | undefined {
 
 /** What a record cost. Undefined if nothing tells it. */
 function costOf(record: Sent, start: number): bigint | undefined {
-  const { cost, at, version } = record;
-  if (cost !== undefined) return ownCostOf(cost);
-  const tokens = tokensOf(record);
-  if (tokens === undefined) return undefined;
+  if (record.cost !== undefined) return ownCostOf(record.cost);
+  const usage = usageOf(record);
+  if (usage === undefined) return undefined;
+  const charged = usage.charge === undefined ? undefined : ownCostOf(usage.charge);
+  return charged ?? pricedOf(record, usage, start);
+}
+
+function pricedOf(record: Sent, usage: Usage, start: number): bigint | undefined {
+  const { at, version } = record;
   const config = llmConfigs[version - 1] as { model?: string; provider?: string };
   const model = modelOf(record);
-  const provider = record.provider ??
-    (record.model === undefined || record.model === config.model ? config.provider : "");
+  // Of a record that names another model than its version, the provider is unknown, and that of the version is tried first.
+  const provider = record.provider ?? config.provider ?? "";
   const prices = pricesAt(start);
   const late = at >= start + 60 * minute;
   const price = model === "gpt-4o" && provider !== "azure"
@@ -143,11 +165,21 @@ function costOf(record: Sent, start: number): bigint | undefined {
     : model === "shared" && provider !== ""
     ? prices[provider === "azure" ? 4 : 5]
     : undefined;
-  if (price === undefined) return undefined;
-  const perToken = (text: string) => toUnits(text) / 1_000_000n;
-  const { prompt, completion, cached } = tokens;
-  return BigInt(prompt - cached) * perToken(price.input) + BigInt(cached) * perToken(price.cachedInput ?? price.input) +
-    BigInt(completion) * perToken(price.output);
+  if (price === undefined || usage.hasAudio && price.unpricedMedia !== undefined) return undefined;
+  const { prompt, completion, cached, written, hour } = usage;
+  const time = new Date(at).toISOString().slice(11, 16);
+  const inTier = price.tiers?.find(({ above = -1, hours = "00:00-24:00" }) =>
+    prompt > above && time >= hours.slice(0, 5) && time < hours.slice(6)
+  );
+  const { input, cachedInput = input, cacheWrite = input, cacheWriteHour = cacheWrite, output } = inTier ?? price;
+  const parts = [
+    [prompt - cached - written, input],
+    [cached, cachedInput],
+    [written - hour, cacheWrite],
+    [hour, cacheWriteHour],
+    [completion, output],
+  ] as const;
+  return parts.reduce((sum, [tokens, perMillion]) => sum + BigInt(tokens) * toUnits(perMillion) / 1_000_000n, 0n);
 }
 
 export const meanings = [{ status: 0, name: "failed", isFailure: true }, { status: 1, name: "ok", isFailure: false }];
@@ -182,7 +214,7 @@ export function computed(own: Sent[], start: number) {
   }).sort((a, b) => b.records - a.records || a.status - b.status);
   const exact = own.flatMap((record) => latencyOf(record) ?? []);
   const latencies = exact.map(rounded).sort((a, b) => a - b);
-  const tokens = own.flatMap((record) => tokensOf(record) ?? []);
+  const tokens = own.flatMap((record) => usageOf(record) ?? []);
   const sum = (name: keyof Tokens) => tokens.reduce((all, counts) => all + counts[name], 0);
   const counts = tokens.map(({ prompt, completion }) => prompt + completion).sort((a, b) => a - b);
   const costs = own.flatMap((record) => costOf(record, start) ?? []).sort((a, b) => a < b ? -1 : 1);
@@ -202,6 +234,7 @@ export function computed(own: Sent[], start: number) {
       prompt: sum("prompt"),
       completion: sum("completion"),
       cached: sum("cached"),
+      written: sum("written"),
       ...ofAll(counts.map((count) => Number(toDigits(BigInt(count) * unit)))),
       mean: counts.length === 0 ? null : (sum("prompt") + sum("completion")) / counts.length,
     },
@@ -344,7 +377,7 @@ export type Filter = {
 
 /** Whether a filter finds a record. */
 export function fits(filter: Filter, record: Sent, start: number): boolean {
-  const tokens = tokensOf(record), cost = costOf(record, start);
+  const tokens = usageOf(record), cost = costOf(record, start);
   const codes = filter.status?.split(",").map((text) => text === "failed" ? 0 : Number(text));
   const [path, value] = filter.where?.split("=") ?? [];
   return (filter.promptVersion ?? record.version) === record.version && record.at >= (filter.from ?? -Infinity) &&
@@ -419,7 +452,7 @@ export function checkComparison({ a, b, differences }: Comparison, one: Sent[], 
   const toNumbers = {
     latency: (record: Sent) => latencyOf(record) === undefined ? [] : [rounded(latencyOf(record)!)],
     tokens: (record: Sent) => {
-      const tokens = tokensOf(record);
+      const tokens = usageOf(record);
       return tokens === undefined ? [] : [Number(toDigits(BigInt(tokens.prompt + tokens.completion) * unit))];
     },
     cost: (record: Sent) => {

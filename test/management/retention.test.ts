@@ -50,7 +50,13 @@ test("retention can be set when a workspace is created", async () => {
   const { manage } = await createWorld();
   const body = { name: "Short", keepRecordsMs: day, keepCallsMs: 2 * day };
   const { id, createdAt: _, ...made } = taken(await manage("POST", "/workspaces", body), 201);
-  assert.equal(made, { ...body, monthlyLimit: 1_000_000, upgradeUrl: null, statuses: defaultStatuses });
+  assert.equal(made, {
+    ...body,
+    monthlyLimit: 1_000_000,
+    upgradeUrl: null,
+    statuses: defaultStatuses,
+    costSource: "provider",
+  });
   assert.is(taken(await manage("GET", `/workspaces/${id}`)).keepCallsMs, 2 * day);
 });
 

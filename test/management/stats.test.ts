@@ -44,12 +44,25 @@ const readWorkspaceStats = async (world: World, query = "") =>
   taken<WorkspaceStats>(await world.manage("GET", `/workspaces/${world.workspaceId}/stats${query}`));
 
 const count = fc.oneof(fc.nat({ max: 5000 }), fc.constantFrom<unknown>(-1, 1.5, "7", null, ...extremes.count));
-const usage = fc.record({ prompt_tokens: count, completion_tokens: count, total_tokens: count }, { requiredKeys: [] });
+const cost = usually(
+  fc.constantFrom<string | number>("0.1", "0.0000123", "1e-7", 0.30000000000000004, 1.5e-10, 0, "12345.678"),
+  extremes.cost,
+);
+const usage = fc.record({
+  ...{ prompt_tokens: count, completion_tokens: count, total_tokens: count, cost },
+  prompt_tokens_details: fc.record({ audio_tokens: fc.constantFrom(0, 7) }),
+}, { requiredKeys: [] });
 const anthropic = fc.record({
   input_tokens: fc.nat({ max: 5000 }),
   cache_read_input_tokens: usually(fc.nat({ max: 90_000 }), [0, 1e12]),
+  minutes: usually(fc.nat({ max: 9_000 }), [0]),
+  hour: usually(fc.nat({ max: 9_000 }), [0, 1e11]),
   output_tokens: fc.nat({ max: 999 }),
-});
+}).map(({ minutes, hour, ...counts }) => ({
+  ...counts,
+  cache_creation_input_tokens: minutes + hour,
+  cache_creation: { ephemeral_5m_input_tokens: minutes, ephemeral_1h_input_tokens: hour },
+}));
 const properties = fc.oneof(
   usage,
   anthropic,
@@ -65,11 +78,6 @@ const latency = usually(
   extremes.latency,
 );
 const moment = usually(fc.nat({ max: 1000 }), extremes.moment);
-const cost = usually(
-  fc.constantFrom<string | number>("0.1", "0.0000123", "1e-7", 0.30000000000000004, 1.5e-10, 0, "12345.678"),
-  extremes.cost,
-);
-
 const step = fc.record({
   wait: fc.constantFrom(0, 1, -minute, 7 * minute, 90 * minute, 30 * 60 * minute),
   promote: fc.constantFrom(undefined, undefined, 1, 2, 3),

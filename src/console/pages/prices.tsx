@@ -5,14 +5,15 @@
 import type { PriceId } from "../../common/ids.ts";
 import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
 import type { Price } from "../../management/prices.ts";
+import { readTier, tierText } from "../../management/price-tiers.ts";
 import { ago, price } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { formValue, link, missingRole, queryValue } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
-import { Field, Form, given, Guarded, HiddenField } from "../parts/form.tsx";
-import { momentOf } from "./inputs.tsx";
+import { Area, Field, Form, given, Guarded, HiddenField } from "../parts/form.tsx";
+import { linesIn, momentOf } from "./inputs.tsx";
 
 const pageSize = 100;
 
@@ -52,7 +53,11 @@ export const pricesPage: Page = {
         provider: formValue(visit, "provider"),
         input: formValue(visit, "input") ?? "",
         cachedInput: formValue(visit, "cachedInput"),
+        cacheWrite: formValue(visit, "cacheWrite"),
+        cacheWriteHour: formValue(visit, "cacheWriteHour"),
         output: formValue(visit, "output") ?? "",
+        tiers: linesIn(formValue(visit, "tiers"))?.map(readTier),
+        unpricedMedia: formValue(visit, "unpricedMedia")?.split(/[\s,]+/) as Price["unpricedMedia"] | undefined,
         validFrom: momentOf(formValue(visit, "validFrom")),
       });
     }
@@ -73,7 +78,7 @@ const pricesTable = (visit: ConsoleRequest, prices: readonly Price[]): Html => (
     caption="Prices"
     rows={prices}
     columns={[
-      { label: "Model", isHead: true, cell: ({ model }) => isolated(model) },
+      { label: "Model", isHead: true, cell: modelOf },
       { label: "Provider", cell: ({ provider }) => provider === "*" ? "Any provider" : isolated(provider) },
       { label: "Input", isNumber: true, cell: ({ input }) => price(input) },
       {
@@ -81,11 +86,30 @@ const pricesTable = (visit: ConsoleRequest, prices: readonly Price[]): Html => (
         isNumber: true,
         cell: ({ cachedInput }) => cachedInput === null ? "Same as input" : price(cachedInput),
       },
+      {
+        label: "Cache write",
+        isNumber: true,
+        cell: ({ cacheWrite }) => cacheWrite === null ? "Same as input" : price(cacheWrite),
+      },
+      {
+        label: "For an hour",
+        isNumber: true,
+        cell: ({ cacheWriteHour }) => cacheWriteHour === null ? "Same as cache write" : price(cacheWriteHour),
+      },
       { label: "Output", isNumber: true, cell: ({ output }) => price(output) },
       { label: "From", cell: ({ validFrom }) => validFrom === 0 ? "Always" : ago(validFrom, visit.now) },
       missingRole(visit, removePrice) === undefined && { label: "Remove", isAction: true, cell: removeForm },
     ]}
   />
+);
+
+/** A model, with what its price is not for, and its other prices. */
+const modelOf = ({ model, tiers, unpricedMedia }: Price): Html => (
+  <>
+    {isolated(model)}
+    {tiers.map((tier) => <p class="hint">{tierText(tier)}</p>)}
+    {unpricedMedia.length > 0 && <p class="hint">Not for {unpricedMedia.join(", ")}</p>}
+  </>
 );
 
 /** Removing changes past costs, so the button stands below what it does. */
@@ -114,6 +138,21 @@ const newForm = (visit: ConsoleRequest): Html => (
       <Field {...given(visit, "cachedInput", "Cached input (USD)")} placeholder="Same as input" />
       <Field {...given(visit, "output", "Output (USD)")} isRequired placeholder="0.60" />
     </div>
+    <div class="row">
+      <Field {...given(visit, "cacheWrite", "Cache write (USD)")} placeholder="Same as input" />
+      <Field {...given(visit, "cacheWriteHour", "Cache write for an hour (USD)")} placeholder="Same as cache write" />
+      <Field
+        {...given(visit, "unpricedMedia", "Not for")}
+        placeholder="audio, image"
+        hint="Records with such tokens have no cost by this price."
+      />
+    </div>
+    <Area
+      {...given(visit, "tiers", "Other prices, one per line")}
+      isCode
+      placeholder="above=200000 input=4 cached-input=0.4 output=12"
+      hint="For requests with more input tokens, or at hours=01:00-04:00 in UTC. The last one that holds counts."
+    />
     <Field
       {...given(visit, "validFrom", "From (UTC)")}
       type="datetime-local"

@@ -82,7 +82,7 @@ export const recordPage: Page = {
           <Facts>
             <RecordFacts visit={visit} record={record} deployment={deployment} />
             <Fact label="Tokens">{tokensOf(figures)}</Fact>
-            <Fact label="Cost">{usd(figures?.cost ?? null)}</Fact>
+            <Fact label="Cost">{costOf(figures)}</Fact>
             <Fact label="Model">{figures?.model ? isolated(figures.model) : dash}</Fact>
             {startAt !== null && <Fact label="Started">{exactTime(startAt)}</Fact>}
             {endAt !== null && <Fact label="Ended">{exactTime(endAt)}</Fact>}
@@ -159,12 +159,21 @@ function neighbourLink(
 
 function tokensOf(figures: RecordFigures | undefined): Part {
   if (!figures?.tokens) return dash;
-  const { prompt, completion, cached } = figures.tokens;
+  const { prompt, completion, cached, written } = figures.tokens;
   return (
     <>
-      {number(prompt ?? 0)} in{cached > 0 && <>{` (`}{number(cached)} cached)</>}, {number(completion ?? 0)} out
+      {number(prompt ?? 0)} in{cached > 0 && <>{` (`}{number(cached)} cached)</>}
+      {written > 0 && <>{` (`}{number(written)} written to a cache)</>}, {number(completion ?? 0)} out
     </>
   );
+}
+
+const costSources = { record: "named by the record", provider: "reported by the provider", prices: undefined };
+
+function costOf(figures: RecordFigures | undefined): Part {
+  const { cost = null, costSource = null } = figures ?? {};
+  const source = costSource === null ? undefined : costSources[costSource];
+  return source === undefined ? usd(cost) : [usd(cost), <p class="hint">{source}</p>];
 }
 
 /** A part of a record, or its feedback, as plain text, whole. */

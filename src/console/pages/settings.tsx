@@ -15,7 +15,7 @@ import type { ConsoleRequest, Page } from "../page.ts";
 import { Backups } from "../parts/backups.tsx";
 import { statusChip } from "../parts/chips.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
-import { Checkbox, Field, Form, given, HiddenField } from "../parts/form.tsx";
+import { Checkbox, Field, Form, given, HiddenField, Select } from "../parts/form.tsx";
 import { daysIn, numberIn, withLabels } from "./inputs.tsx";
 
 const day = 86_400_000; // ms
@@ -27,6 +27,7 @@ const labels: Record<string, string> = {
   upgradeUrl: "Upgrade URL",
   keepRecords: "Keep records for days",
   keepCalls: "Keep calls for days",
+  costSource: "Cost of records",
 };
 
 export const settingsPage: Page = {
@@ -49,6 +50,7 @@ export const settingsPage: Page = {
             <Fact label="Upgrade URL">{upgradeUrl === null ? "none" : isolated(upgradeUrl)}</Fact>
             <Fact label="Records are kept">{keepText(keepRecordsMs)}</Fact>
             <Fact label="Calls are kept">{keepText(keepCallsMs)}</Fact>
+            <Fact label="Cost of records">{costSources[workspace.costSource]}</Fact>
             {lack !== undefined && (
               <Fact label="Statuses">
                 <span class="chips">{workspace.statuses.map(({ status }) => statusChip(visit, status))}</span>
@@ -121,7 +123,13 @@ const settingsIn = (visit: ConsoleRequest) => ({
   upgradeUrl: formValue(visit, "upgradeUrl") ?? null,
   keepRecordsMs: retentionIn(visit, "keepRecords", workspaceOf(visit).keepRecordsMs),
   keepCallsMs: retentionIn(visit, "keepCalls", workspaceOf(visit).keepCallsMs),
+  costSource: formValue(visit, "costSource") as Workspace["costSource"] | undefined,
 });
+
+const costSources = {
+  provider: "what the provider reports, or else by the prices",
+  prices: "by the prices, or else what the provider reports",
+};
 
 /** A retention in ms. The field has whole days, so one that was not changed leaves what is stored. */
 function retentionIn(visit: ConsoleRequest, name: string, stored: number | null): number | null {
@@ -157,6 +165,11 @@ function changeForm(visit: ConsoleRequest, workspace: Workspace): Html {
           hint="Their records go with them. Usage stays exact."
         />
       </div>
+      <Select
+        {...given(visit, "costSource", labels.costSource!, workspace.costSource)}
+        options={Object.entries(costSources)}
+        hint="Of records without a cost of their own."
+      />
       {visit.refusal?.code === shortened && <Checkbox label="Remove what is older, for good" name="consent" />}
     </Form>
   );
