@@ -19,7 +19,8 @@ function tallyOf(records: Counted[]) {
   for (const [position, { latency, tokens, cost, score }] of records.entries()) {
     addRecord(tally, undefined, {
       ...{ deployment: 0, position, version: 1, status: position % 7, isFailure: position % 7 === 0, latency },
-      ...{ input: tokens, output: null, cached: 0, createdAt: position, model: "", session: "", keyId: "" as KeyId },
+      ...{ input: tokens, output: null, cached: 0, written: 0, writtenHour: 0, media: 0 },
+      ...{ createdAt: position, model: "", session: "", keyId: "" as KeyId, costSource: "prices" },
       cost: cost === null ? undefined : { units: cost, exponent: -12 },
       feedback: score === null ? [] : [{ name: "score", value: score, author: "" }],
     });
