@@ -18,7 +18,8 @@ export const own = <T>(object: Readonly<Record<string, T>>, name: string): T | u
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 /**
- * Fills in the `{{variables}}` in all strings of the messages but keys. Nothing in a value is filled in again. Returns new
+ * Fills in the `{{variables}}` in all strings of the messages but keys. Nothing in a value is filled in again. `{{"{{"}}` becomes
+ * `{{`, unless `missing` is `keep`. Returns new
  * messages. Throws a MissingVariablesError if a variable has no value, unless `missing` is `keep` or `empty`.
  *
  * @example
@@ -42,7 +43,10 @@ export const fillMessages = (
   };
 
   const fill = (message: Message) =>
-    JSON.parse(JSON.stringify(message), (_, value) => typeof value === "string" ? fillText(value, textOf) : value);
+    JSON.parse(
+      JSON.stringify(message),
+      (_, value) => typeof value === "string" ? fillText(value, textOf, missing === "keep") : value,
+    );
 
   const filled = messages.flatMap((message) =>
     own(lists, soleVariable(message.content as string) ?? "") ?? fill(message)

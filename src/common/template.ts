@@ -4,13 +4,26 @@
 /** A placeholder in a text. */
 export const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
 const solePlaceholder = new RegExp(`^\\s*${placeholder.source}\\s*$`, "u");
+/** Braces that are text: `{{"{{"}}` and `{{"}}"}}`. */
+export const quotedBraces = /\{\{\s*"(\{\{|\}\})"\s*\}\}/g;
+const tag = new RegExp(`${placeholder.source}|${quotedBraces.source}`, "gu");
+const variableOrBraces = new RegExp(String.raw`${placeholder.source}|\{\{(?!\{)`, "gu");
 
 /**
- * Puts values in the place of a text's `{{name}}` placeholders, as they are: nothing in a value is replaced again. A
- * placeholder stays if `valueOf` gives undefined.
+ * Replaces the `{{name}}` placeholders of a text by values, and `{{"{{"}}` and `{{"}}"}}` by the braces in quotes. Values are
+ * inserted as they are: nothing in one is replaced. A placeholder stays if `valueOf` returns undefined, and braces in quotes
+ * stay if `keepsBraces`, so that the text can be filled again.
  */
-export const fillText = (text: string, valueOf: (name: string) => string | undefined): string =>
-  text.replace(placeholder, (whole, name: string) => valueOf(name)?.toWellFormed() ?? whole);
+export const fillText = (text: string, valueOf: (name: string) => string | undefined, keepsBraces = false): string =>
+  text.replace(
+    tag,
+    (whole, name: string | undefined, braces: string) =>
+      name !== undefined ? valueOf(name)?.toWellFormed() ?? whole : keepsBraces ? whole : braces,
+  );
+
+/** Puts braces in quotes wherever they begin no variable, so that filling the text gives them back. */
+export const quoteBraces = (text: string): string =>
+  text.replace(variableOrBraces, (whole) => whole === "{{" ? '{{"{{"}}' : whole);
 
 /** Whether a text can be the name of a variable. */
 export const isVariable = (text: string): boolean => /^[\p{L}\p{N}_.$-]+$/u.test(text);

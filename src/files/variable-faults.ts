@@ -1,5 +1,5 @@
 // What the messages of a prompt have in the place of a variable: a tag whose name no variable has, or one that is not closed.
-import { findPlaceholders } from "../common/template.ts";
+import { findPlaceholders, quotedBraces } from "../common/template.ts";
 import type { Messages } from "../schema/serving.ts";
 import { textsIn } from "./content.ts";
 import type { Report } from "./faults.ts";
@@ -19,7 +19,8 @@ const misnamed = /\{\{[^{}\n]*\}\}/g;
 
 function findMisnamed(text: string): string[] {
   const good = new Set(findPlaceholders(text).map(({ start }) => start));
-  return Array.from(text.matchAll(misnamed)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
+  const unquoted = text.replace(quotedBraces, (quoted) => " ".repeat(quoted.length));
+  return Array.from(unquoted.matchAll(misnamed)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
 }
 
 /** A name behind two braces, and one that closes them, or none before the line ends, in a text or in a string of JSON. */

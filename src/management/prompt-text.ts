@@ -66,8 +66,8 @@ export function compareDeclarations({ messages, declarations }: PromptContent) {
 }
 
 /**
- * Replaces `{{name}}` placeholders by values. Placeholders in a value are not replaced. Keys, and strings without
- * placeholders, stay as they were written. `missing` names the placeholders without a value, which stay too. Throws if
+ * Replaces `{{name}}` placeholders by values, and `{{"{{"}}` by `{{`. Placeholders in a value are not replaced. Keys, and strings
+ * without placeholders, stay as they were written. `missing` names the placeholders without a value, which stay too. Throws if
  * the messages become longer than 16 Mi characters.
  */
 export function fillVariables(
@@ -78,19 +78,18 @@ export function fillVariables(
   let length = messages.text.length;
   const text = mapStrings(messages.text, (string) => {
     if (!mayHoldPlaceholder.test(string)) return string;
-    let isFilled = false;
-    const filled = fillText(JSON.parse(string) as string, (name) => {
+    const unfilled = JSON.parse(string) as string;
+    const filled = fillText(unfilled, (name) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value === undefined) {
         missing.add(name);
         return undefined;
       }
-      isFilled = true;
       length += value.length;
       if (length > maxFilled) throw invalid(`The values make the messages longer than ${maxFilled} characters`);
       return value;
     });
-    return isFilled ? JSON.stringify(filled) : string;
+    return filled === unfilled ? string : JSON.stringify(filled);
   });
   return { messages: jsonText(text), missing: [...missing] };
 }

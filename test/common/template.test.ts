@@ -1,9 +1,9 @@
-// Where variables in texts are not closed.
+// Variables in texts: how they are filled in, braces that are text, and variables that are not closed.
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { unclosed } from "../../src/common/template.ts";
+import { fillText, placeholder, quoteBraces, unclosed } from "../../src/common/template.ts";
 
 const test = suite("template");
 
@@ -47,6 +47,17 @@ test("each place, by its line and characters, is one where such a variable begin
     for (const { line, column } of unclosed(parts.join(""))) {
       assert.match([...lines[line - 1]!].slice(column - 1).join(""), /^\{\{ *[abcx]+ *(?:$|\}(?!\}))/);
     }
+  }));
+});
+
+test("a text in which all other braces are quoted is filled with them", () => {
+  const parts = fc.array(
+    fc.constantFrom("{", "{{", "}}", "}", '"', " ", "a", "{{a}}", '{{"{{"}}', "{{ a | b }}", "{% a %}"),
+  );
+  fc.assert(fc.property(parts, (parts) => {
+    const text = parts.join(""), quoted = quoteBraces(text);
+    assert.is(fillText(quoted, () => undefined), text);
+    assert.is(fillText(quoted, () => "1"), text.replace(placeholder, "1"));
   }));
 });
 

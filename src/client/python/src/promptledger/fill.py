@@ -17,7 +17,7 @@ MessageLists = Mapping[str, Sequence[Mapping[str, Any]]]
 
 # White space as JavaScript has it, whose rules the service follows. `\w` is letters and digits of any script, and `_`.
 _space = r"[\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*"
-_placeholder = re.compile(rf"\{{\{{{_space}([\w.$-]+){_space}\}}\}}")
+_placeholder = re.compile(rf"\{{\{{{_space}(?:([\w.$-]+)|\"(\{{\{{|\}}\}})\"){_space}\}}\}}")
 _sole = re.compile(rf"{_space}\{{\{{{_space}([\w.$-]+){_space}\}}\}}{_space}")
 
 
@@ -58,15 +58,17 @@ def fill_messages(
     lists: Optional[MessageLists] = None,
     missing: str = "raise",
 ) -> List[Message]:
-    """Fills in the `{{variables}}` in all texts of the messages but keys. Nothing in a value is filled in again. Returns new
-    messages. Raises MissingVariables if a variable has no value, unless `missing` is `keep` or `empty`."""
+    """Fills in the `{{variables}}` in all texts of the messages but keys. Nothing in a value is filled in again. `{{"{{"}}`
+    becomes `{{`, unless `missing` is `keep`. Returns new messages. Raises MissingVariables if a variable has no value, unless `missing` is `keep` or `empty`."""
     if missing not in ("raise", "keep", "empty"):
         raise invalid_argument("missing must be raise, keep or empty")
     given, given_lists = values or {}, lists or {}
     names: Dict[str, None] = {}
 
     def value_of(found: re.Match[str]) -> str:
-        name = found[1]
+        name: Optional[str] = found[1]
+        if name is None:
+            return found[0] if missing == "keep" else found[2]
         value = given.get(name)
         if value is None:
             if missing == "empty":
