@@ -210,11 +210,11 @@ test("no class but error types, no any, and nothing left to do", () => {
   }
 });
 
-test("a file opens by saying what lives in it, and is at most 300 lines long", () => {
+test("a file opens by saying what lives in it, and is at most 450 lines long", () => {
   for (const [file, source] of sources) {
     assert.match(source, /^(#!.*\n)?\/\/ [A-Z`]/, file);
     if (!["database/migrations.ts", "console/assets.ts"].includes(file)) {
-      assert.ok(source.split("\n").length <= 300, file);
+      assert.ok(source.split("\n").length <= 450, file);
     }
   }
 });
