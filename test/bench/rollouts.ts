@@ -92,7 +92,8 @@ export type ValueCalls = Calls & { stopped: number[][] };
 
 const isOut = (range: Interval | null | undefined): boolean => !!range && (range.low > 0 || range.high < 0);
 
-const least = 1.9 ** 2; // of a difference in standard errors, squared, below which nothing at 95 % leaves out 0
+// Of a difference in standard errors, squared. Below, no interval and no sequence at 95 % leaves out 0.
+const [leastOfIntervals, leastOfSequences] = [1.9 ** 2, 2.5 ** 2];
 
 /** Rollouts whose records have a value. Guards of other limits than 0 take long, as each look is worked out. */
 export function simulateValues(
@@ -113,9 +114,11 @@ export function simulateValues(
       add(isCandidate ? b : a, draw(random, isCandidate));
       if (record % every > 0) continue;
       const far = (b.mean - a.mean) ** 2, own = a.variance / a.count + b.variance / b.count;
-      if (looksPlain && far > least * own && isOut(rangeOfMeans(a, b))) looksPlain = calls.plain.push(record) === 0;
+      if (looksPlain && far > leastOfIntervals * own && isOut(rangeOfMeans(a, b))) {
+        looksPlain = calls.plain.push(record) === 0;
+      }
       const pooled = (a.squares + b.squares) / (record - 2) * (1 / a.count + 1 / b.count);
-      if (isOfZero && !(far > least * Math.max(own, pooled / 2))) continue;
+      if (isOfZero && !(far > leastOfSequences * Math.max(own, pooled / 2))) continue;
       const figures = new Map<number, Figures>();
       const lookAt = (level: number) => getOrAdd(figures, level, () => compare([{ a, b, share }], { level }));
       // Sequences at lower levels are wider.

@@ -104,10 +104,10 @@ const ofSkewed = simulate(
     const [less, more, surelyLess, surelyMore] = stopped.map((calls) => found(calls, rollouts));
     return {
       "called different": found(sequence, rollouts),
-      "guard at 95 %, less": less!,
-      "more": more!,
-      "guard at 99 %, less": surelyLess!,
-      "more ": surelyMore!,
+      "stopped for less at 95 %": less!,
+      "for more at 95 %": more!,
+      "for less at 99 %": surelyLess!,
+      "for more at 99 %": surelyMore!,
     };
   },
 );
@@ -209,11 +209,11 @@ function toStopped(calls: number[], { rollouts, records }: Plan): Row {
 const ratios = simulate(
   [0, 0.02].map((off) => ({
     what: off === 0 ? "sessions as the share says" : "sessions 2 points off",
-    run: (plan) => simulateRatios(plan, plan.share + off),
+    run: (plan) => simulateRatios({ ...plan, level: 0.01 }, plan.share + off),
   })),
   equalPortions,
-  { rollouts: fewer, records, seed },
-  (calls, { rollouts }) => ({ "p below 0.001": found(calls, rollouts) }),
+  { rollouts, records, seed },
+  (calls, { rollouts }) => ({ "p below 0.01": found(calls, rollouts) }),
 );
 
 const tables: Table[] = [
@@ -223,6 +223,6 @@ const tables: Table[] = [
   { title: `Different versions, of ${fewer} rollouts`, rows: power },
   { title: "A guard at 99 % against more failures", rows: guarded },
   { title: "A guard at 99 % against worse feedback, and against longer latencies", rows: others },
-  { title: `Sample ratios, of ${fewer} rollouts`, rows: ratios },
+  { title: `Sample ratios, of ${rollouts} rollouts`, rows: ratios },
 ];
 console.log(values.json ? JSON.stringify(tables, null, 2) : tables.map(toMarkdown).join("\n\n"));
