@@ -23,7 +23,7 @@ const latest = "latest";
 
 const allowing = "allow-unauthenticated";
 
-/** What help says of the option for backups that the key does not authenticate. */
+/** Explains the option for backups that the key does not authenticate. */
 export const allowance = {
   [allowing]: "Take the named file although BACKUP_KEY_FILE does not prove its origin, name and database",
 };
@@ -74,9 +74,9 @@ export const backupCommands: Command[] = [
     summary: "Fetch a backup from BACKUP_TO and check it as restore does, without restoring it",
     needs: "database",
     async runLocally({ args, terminal }) {
-      const wanted = readWanted(args.findText("BACKUP") ?? latest), isAllowed = args.has(allowing);
-      if (isAllowed && typeof wanted !== "string") throw notNamed();
-      const checked = await checkBackup(readConfig(terminal.env), wanted, isAllowed, terminal);
+      const choice = readWanted(args.findText("BACKUP") ?? latest), isAllowed = args.has(allowing);
+      if (isAllowed && typeof choice !== "string") throw notNamed();
+      const checked = await checkBackup(readConfig(terminal.env), choice, isAllowed, terminal);
       const { name, createdAt, ledgers } = checked;
       return {
         data: checked,

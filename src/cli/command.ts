@@ -23,7 +23,7 @@ export type Outcome = {
   text?: (() => string) | undefined;
   rows?: Record<string, unknown>[] | undefined;
   note?: string | undefined;
-  /** Whether the lines of the text are annotations, which are commands of GitHub Actions. */
+  /** Set if the lines of the text are annotations, which are commands of GitHub Actions. */
   isAnnotated?: boolean | undefined;
   failed?: boolean | undefined;
   differs?: boolean | undefined;

@@ -34,11 +34,11 @@ async function exportTo(
   const file = path === undefined ? undefined : await terminal.create(path, { force });
   const count = format === "csv" ? countCsvRecords() : countLines();
   // Whoever looks at an export in a terminal must not be shown what its texts make of that.
-  const shown = file === undefined && terminal.columns !== undefined ? createGuard({}, false) : undefined;
+  const guard = file === undefined && terminal.columns !== undefined ? createGuard({}, false) : undefined;
   let exported = 0;
   try {
     for await (const part of text) {
-      if (!await (file ?? terminal).write(shown?.(part) ?? part)) return {};
+      if (!await (file ?? terminal).write(guard?.(part) ?? part)) return {};
       exported = count(part);
       terminal.report(`Exported ${exported} ${items}`);
     }

@@ -73,7 +73,7 @@ export async function run(own: Terminal): Promise<number> {
   }
 }
 
-/** The same terminal, on whose outputs a CI system finds no commands in texts that others wrote. */
+/** A terminal on whose outputs a CI system finds no commands in texts that others wrote. */
 function guarded(terminal: Terminal): Terminal {
   const { env, isColoured, say, write } = terminal,
     [out, message] = [isColoured, false].map((has) => createGuard(env, has));

@@ -1,8 +1,8 @@
-// What CI systems take for a command in the output of a program, and texts of others that must not become one.
+// Commands that CI systems read in the output of a program, and texts of others that must not become one.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-// Those that set no CI, and those whose jobs may unset it.
+// Some systems set no CI, and jobs may unset it.
 const variables = [
   ...["GITHUB_ACTIONS", "GITHUB_SHA", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "CI_COMMIT_SHA", "CI_COMMIT"],
   ...["TF_BUILD", "BUILD_SOURCEVERSION", "TEAMCITY_VERSION", "BITBUCKET_COMMIT", "BITBUCKET_BUILD_NUMBER"],
@@ -10,7 +10,7 @@ const variables = [
   ...["JENKINS_URL", "GIT_COMMIT", "CODEBUILD_BUILD_ID", "bamboo_buildKey", "GO_SERVER_URL", "OCTOPUS_SPACE"],
 ];
 
-/** Whether a CI system may read what this process prints. */
+/** Indicates that a CI system may read the output of the program. */
 export const isInCi = (env: Environment): boolean =>
   !["", "0", "false", "no"].includes((env.CI ?? "").toLowerCase()) || variables.some((name) => env[name]);
 

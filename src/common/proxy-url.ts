@@ -1,7 +1,7 @@
 // The URL of a proxy, as settings and the environment have it.
 import { invalid } from "./errors.ts";
 
-/** Why a text is not the URL of a proxy. The text continues the name of a setting. */
+/** Describes why a text is not the URL of a proxy, after the name of a setting. Undefined if it is one. */
 export function proxyFault(text: string): string | undefined {
   if (!URL.canParse(withScheme(text))) return "must be the URL of a proxy, such as http://proxy.internal:3128";
   const { protocol, pathname, search } = new URL(withScheme(text));

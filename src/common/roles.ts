@@ -58,7 +58,7 @@ function valuesOf(claims: Claims, name: string): string[] {
 const valueOf = (claims: Claims, name: string): unknown =>
   memberOf(claims, name) ?? name.split(".").reduce<unknown>((inside, part) => memberOf(inside, part), claims);
 
-/** Whether claims have all that rules and the name of a person are made of. */
+/** Determines if claims have all that rules and the name of a person are made of. */
 export const hasAllClaims = (claims: Claims, rules: readonly RoleRule[]): boolean =>
   ["email", "email_verified", ...rules.map(({ claim }) => claim)].every((name) => valueOf(claims, name) !== undefined);
 

@@ -83,12 +83,12 @@ export function serialized(
     if (isReady) return;
     path = await connection.findPath();
     if (purpose === "serve" && path !== "" && claim === undefined) {
-      const taken = await claimFile?.(path);
+      const own = await claimFile?.(path);
       if (isClosed) {
-        taken?.release();
+        own?.release();
         throw closedError();
       }
-      claim = taken;
+      claim = own;
       watchFile();
     }
     await changeFile(async () => {

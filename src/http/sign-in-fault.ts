@@ -1,4 +1,4 @@
-// What the log says of a sign-in that is refused: the cause, in the words of the libraries that check it, and no secret.
+// The cause of a refused sign-in for the log, in the words of the libraries that check it, without secrets.
 import { Refusal } from "../common/errors.ts";
 
 /** Gives a refusal a cause for the log, of which the client sees nothing. */
@@ -15,7 +15,7 @@ const maxText = 160; // characters of a value or a text of the provider
 
 type Members = Record<string, unknown>;
 
-/** What the libraries add to their errors. */
+/** Members that the libraries add to their errors. */
 type Detail = {
   code?: string;
   /** An error and its description in the provider's words, and the status of its response. */

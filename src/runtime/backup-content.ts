@@ -1,4 +1,4 @@
-// What is in a backup: the database, compressed with gzip, and encrypted if there is a key. The header of gzip has the name of the
+// The content of a backup: the database, compressed with gzip, and encrypted if there is a key. The header of gzip has the name of the
 // backup, so that encryption authenticates it.
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";

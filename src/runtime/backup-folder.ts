@@ -96,7 +96,7 @@ export function openFolderPlace(folder: string, setting: string): Place {
       return text.trim() || undefined;
     },
     async writeMark(owner) {
-      // What a killed process has left.
+      // A killed process may have left one.
       await rm(`${markPath}${suffix}`, { force: true });
       const { part, handle } = await createPart(markPath);
       try {

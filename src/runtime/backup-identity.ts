@@ -1,4 +1,4 @@
-// Which state a backup has, and whether that is proven: by its encryption, the name inside, and the database that it is of.
+// The state in a backup, and the proof of it: encryption, the name inside, and the database that it is of.
 import { basename, dirname } from "node:path";
 import type { Backup } from "../common/backup-settings.ts";
 import { ageText } from "../common/duration.ts";
@@ -19,7 +19,7 @@ export type BackupName = string | { place: Place; name: string };
 /** With a key, a backup that the key does not authenticate is refused, unless `isAllowed`. */
 export type Trust = { key: BackupKey | undefined; isAllowed: boolean };
 
-/** Whose database is in a backup, and when it was last used, in Unix ms; undefined if it does not say so. */
+/** The owner of the database in a backup, and when it was last used, in Unix ms; undefined if unknown. */
 export type Origin = { owner: string | undefined; lastUsedAt: number | undefined };
 
 /** The state in a backup: its time and when its database was last used, in Unix ms, as far as known. */

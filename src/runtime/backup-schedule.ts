@@ -30,7 +30,7 @@ export type Notice = (cause: string | undefined) => Promise<void>;
 
 type Parts = {
   place: Place;
-  /** Which backups in the place count. */
+  /** Selects the backups in the place that count. */
   counts: (backup: Backup) => boolean;
   settings: Pick<BackupSettings, "every" | "keep">;
   clock: Clock;

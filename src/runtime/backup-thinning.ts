@@ -9,7 +9,7 @@ import type { Place } from "./backup-place.ts";
 /** The names of the backups that were removed, the oldest first, and why the others could not be. */
 export type Thinned = { removed: string[]; unremoved?: string };
 
-/** Which rules keep each backup, by its name. One that does not count never takes the place of one that does. */
+/** The rules that keep each backup, by its name. One that does not count never takes the place of one that does. */
 export function keptBackups(
   backups: readonly Backup[],
   rules: readonly KeepRule[],

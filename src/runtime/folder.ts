@@ -87,6 +87,6 @@ export async function makeFolderOf(path: string): Promise<void> {
 
 export const removeFile = (path: string): Promise<void> => onFile(path, "written", () => rm(path, { force: true }));
 
-/** Whether a path is a folder, or a link to one. */
+/** Determines if a path is a folder, or a link to one. */
 export const isFolder = (path: string): Promise<boolean> =>
   stat(path).then((found) => found.isDirectory(), () => false);

@@ -22,7 +22,7 @@ export function findProxy(url: URL, env: Environment): URL | undefined {
 
 const loopback = /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/;
 
-/** Whether NO_PROXY names the host of a URL: by a domain, an address or a range of them, with or without a port. */
+/** Determines if NO_PROXY names the host of a URL: by a domain, an address or a range of them, with or without a port. */
 export function isDirect(url: URL, env: Environment): boolean {
   const host = hostOf(url), port = String(portOf(url));
   if (loopback.test(host)) return true;

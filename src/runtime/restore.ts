@@ -27,7 +27,7 @@ import type { Terminal } from "./terminal.ts";
 /** `replaced` is the new name of the old database. `applied` is from a time when restoring migrated. */
 type Restored = Checked & BackupState & { applied: []; file: string; restored: string; replaced: string | null };
 
-/** What is restored, and what proves that it may be. */
+/** A backup to restore, and the proof that it takes. */
 export type BackupSource = { from: BackupName } & Trust;
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */

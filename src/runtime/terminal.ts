@@ -27,7 +27,7 @@ export type Terminal = {
   isColoured: boolean;
   /** The width of the terminal in columns; undefined if data goes elsewhere. */
   columns?: number | undefined;
-  /** Whether data goes to a file, which nobody reads as a log. */
+  /** Set if data goes to a file, which nobody reads as a log. */
   isToFile?: boolean | undefined;
   /**
    * Writes data to stdout. Resolves once it is written, so that a slow reader slows down the writer. Resolves to false once

@@ -219,15 +219,15 @@ test("whatever the links are, a path that is taken is below the folder once they
         await mkdir(`${root}/outside`);
         await writeFile(`${root}/outside/file.txt`, secret);
         for (const [at, target] of links) await symlink(target, join(`${root}/own`, at)).catch(() => {});
-        const taken = await pathBelow(`${root}/own`, path).catch((error: unknown) => {
+        const target = await pathBelow(`${root}/own`, path).catch((error: unknown) => {
           assert.instance(error, Refusal);
         });
-        if (taken === undefined) return;
+        if (target === undefined) return;
         const real = await realpath(`${root}/own`);
-        assert.ok(taken === real || taken.startsWith(`${real}/`), taken);
+        assert.ok(target === real || target.startsWith(`${real}/`), target);
         // Nothing more is to follow.
-        const followed = await realpath(taken).catch(() => taken);
-        assert.is(followed, taken);
+        const followed = await realpath(target).catch(() => target);
+        assert.is(followed, target);
       } finally {
         await remove();
       }

@@ -75,7 +75,7 @@ test("JSON keeps its values", () => {
 });
 
 test("each CI system is known by what it sets", () => {
-  const known = [
+  const variables = [
     ...[
       "CI",
       "GITHUB_ACTIONS",
@@ -98,7 +98,7 @@ test("each CI system is known by what it sets", () => {
     ],
     ...["GIT_COMMIT", "APPVEYOR", "CODEBUILD_BUILD_ID", "DRONE"],
   ];
-  for (const name of known) assert.ok(isInCi({ [name]: "true" }), name);
+  for (const name of variables) assert.ok(isInCi({ [name]: "true" }), name);
   for (const env of [{}, { CI: "" }, { CI: "false" }, { CI: "0" }, { TERM: "xterm" }]) assert.not.ok(isInCi(env));
 });
 

@@ -273,7 +273,7 @@ test("a user information that fails keeps nobody out for whom the ID token is en
     assert.is(warnings.length, 1);
     assert.match(warnings[0]!, /^The user information cannot be read; the ID token is enough: /);
     assert.match(warnings[0]!, cause);
-    // What the token lacks for a role, nothing else gives.
+    // Nothing else gives a role that the token lacks.
     assert.is.not(await faultOf((await stage({ me })).finish()), "none");
     assert.is.not(await faultOf((await stage({ me }, { email: "ann@evil.example" })).finish()), "none");
   }

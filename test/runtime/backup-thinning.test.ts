@@ -1,4 +1,4 @@
-// Which backups are removed from a place that others may write to.
+// Thinning of backups in a place that others may write to.
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";

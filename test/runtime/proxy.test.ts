@@ -173,7 +173,7 @@ if (currentRuntime === "Node") {
   });
 }
 
-const found = (url: string, env: Record<string, string>) => findProxy(new URL(url), env)?.href;
+const proxyOf = (url: string, env: Record<string, string>) => findProxy(new URL(url), env)?.href;
 
 test("the environment names a proxy for http and one for https, and hosts that need none", () => {
   const env = {
@@ -181,22 +181,22 @@ test("the environment names a proxy for http and one for https, and hosts that n
     HTTPS_PROXY: "two:2",
     NO_PROXY: ".corp.example, 10.0.0.0/8 exact:8443,fd00::/8",
   };
-  assert.is(found("http://example.com/", env), "http://one:1/");
-  assert.is(found("https://example.com/", env), "http://two:2/");
-  assert.is(found("https://example.com/", { ...env, https_proxy: "https://ann:x@three" }), "https://ann:x@three/");
-  assert.is(found("https://example.com/", { HTTP_PROXY: "http://one:1" }), undefined);
+  assert.is(proxyOf("http://example.com/", env), "http://one:1/");
+  assert.is(proxyOf("https://example.com/", env), "http://two:2/");
+  assert.is(proxyOf("https://example.com/", { ...env, https_proxy: "https://ann:x@three" }), "https://ann:x@three/");
+  assert.is(proxyOf("https://example.com/", { HTTP_PROXY: "http://one:1" }), undefined);
   const direct = [
     ...["https://corp.example/", "https://a.corp.example/", "https://10.1.2.3/", "https://[fd12::1]/"],
     ...["https://exact:8443/", "https://localhost/", "https://a.localhost/", "https://127.0.0.2/", "https://[::1]:9/"],
   ];
-  for (const url of direct) assert.is(found(url, env), undefined, url);
+  for (const url of direct) assert.is(proxyOf(url, env), undefined, url);
   for (const url of ["https://notcorp.example/", "https://11.1.2.3/", "https://exact/", "https://10.0.0.1.example/"]) {
-    assert.is(found(url, env), "http://two:2/", url);
+    assert.is(proxyOf(url, env), "http://two:2/", url);
   }
-  assert.is(found("https://example.com/", { ...env, no_proxy: "*" }), undefined);
+  assert.is(proxyOf("https://example.com/", { ...env, no_proxy: "*" }), undefined);
   for (const text of ["socks5://one:1", "http://", "ftp://one", "http://one/path", "a b"]) {
     assert.type(proxyFault(text), "string", text);
-    assert.throws(() => found("https://example.com/", { HTTPS_PROXY: text }), /^HTTPS_PROXY must be/);
+    assert.throws(() => proxyOf("https://example.com/", { HTTPS_PROXY: text }), /^HTTPS_PROXY must be/);
     assert.throws(() => readConfig({ WEBHOOK_PROXY: text }), /WEBHOOK_PROXY must be/);
   }
   assert.is(readConfig({ WEBHOOK_PROXY: "proxy.internal:3128" }).webhookProxy, "proxy.internal:3128");

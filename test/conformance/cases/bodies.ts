@@ -129,7 +129,7 @@ export const bodyCases: Case[] = [
       isRefusal(answer, 415, "Request body must be sent without Content-Encoding");
       assert.is(answer.headers.get("accept-encoding"), "identity");
     }
-    // What is not compressed is what it is, whatever the header says.
+    // A plain body is read, whatever the header says.
     for (const encoding of ["identity", "Identity", ""]) {
       isRecorded(await submit(own, text, as(encoding)));
       isRefusal(await submit(own, new Uint8Array([0xff]), as(encoding)), 400, notUtf8);
