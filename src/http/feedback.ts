@@ -1,16 +1,14 @@
 // Feedback from applications and browsers, a face: on one record, and on many at once. It costs no quota.
 import * as errors from "../common/errors.ts";
-import type { WorkspaceId } from "../common/ids.ts";
 import type { Counter } from "../common/metrics.ts";
 import { createRate } from "../common/rate.ts";
 import type { Rate } from "../common/rate.ts";
 import { failureOf } from "../database/database.ts";
-import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
+import { toRefusalOf } from "../ledger/feedback.ts";
 import type { FeedbackResult, StoredFeedback } from "../ledger/feedback.ts";
 import { targetOf } from "../ledger/feedback-state.ts";
-import type { Piece, Target } from "../ledger/feedback-state.ts";
+import type { Target } from "../ledger/feedback-state.ts";
 import type { Session } from "../ledger/feedback-sessions.ts";
-import { groupCommit } from "../ledger/group-commit.ts";
 import {
   feedbackAuthor,
   FeedbackBatch,
@@ -27,6 +25,8 @@ import type { Context, RequestContext } from "./context.ts";
 import type { Face, FaceHost } from "./face.ts";
 import { createBearers } from "./feedback-bearers.ts";
 import type { Authenticate, Bearer } from "./feedback-bearers.ts";
+import { createGroups } from "./feedback-groups.ts";
+import type { OwnedPiece } from "./feedback-groups.ts";
 import { describeFeedback, feedbackPaths } from "./feedback-openapi.ts";
 import { createSessionSearch } from "./feedback-sessions.ts";
 import type { FindSessions } from "./feedback-sessions.ts";
@@ -50,11 +50,10 @@ const defaultRate = 60_000;
 const maxBodyBytes = 65_536; // of feedback on one record
 const maxSessions = 20; // in one request, since each is searched for
 
-/** A piece, and the workspace whose share of the waiting room it takes. */
-type OwnedPiece = Piece & { workspaceId: WorkspaceId };
-
 /** What the face has for one service. */
 type State = {
+  /** How many requests of the face are in flight, and of the service. */
+  inFlight: { own: number; all(): number };
   findSessions: FindSessions;
   give(piece: OwnedPiece): Promise<FeedbackResult>;
   rate: Rate;
@@ -89,11 +88,14 @@ export function feedback(options: FeedbackOptions = {}): Face & { readonly name:
       return (host) => {
         const state = openState(host, ratePerMinute);
         return async (ctx, context) => {
+          const { inFlight } = state;
+          inFlight.all = context.inFlight.count;
+          inFlight.own++;
           const answer = await router.fetch(ctx, context, state).catch((error: unknown) => {
             const refusal = toRefusal(error);
             if (refusal !== error) ctx.logContext.failure = error;
             return refuse(refusal, retryHeaders(refusal), true);
-          });
+          }).finally(() => inFlight.own--);
           if (answer !== undefined) Object.assign(answer.headers, anyOrigin);
           return answer;
         };
@@ -108,23 +110,17 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
     "promptledger_feedback_expired_total",
     "Pieces of feedback that were dropped because no record came for them",
   );
-  const { submit: give } = groupCommit<OwnedPiece, FeedbackResult, { now: number }>({
-    begin: () => ({ now: clock() }),
-    async decide(pieces, { now }) {
-      const { results, expired } = await giveFeedback(database, pieces, now);
-      for (let count = 0; count < expired; count++) countExpired();
-      return new Map(pieces.map((piece, index) => [piece, results[index]!]));
+  const inFlight = { own: 0, all: () => 0 };
+  const give = createGroups({
+    database,
+    clock,
+    hasOthers: () => inFlight.all() > inFlight.own,
+    onExpired(pieces) {
+      for (let count = 0; count < pieces; count++) countExpired();
     },
-    failureOf,
-    sizeOf: ({ comment, value }) => comment.length + String(value).length,
-    ownerOf: ({ workspaceId }) => workspaceId,
-    // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
-    // be given after later ones that name its record otherwise.
-    conflictKey: () => undefined,
-    isGone: () => false,
-    isReadOnly: () => false,
-  }, { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 });
+  });
   return {
+    inFlight,
     findSessions: createSessionSearch({ database, clock }),
     give,
     rate: createRate(ratePerMinute, clock),

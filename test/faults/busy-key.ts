@@ -1,7 +1,7 @@
 // What one API key causes on eight connections while another workspace reads: feedback on sessions that do not exist, in a long
 // log, and feedback for which the waiting room has no place left.
 import { openConnection, serialize } from "../conformance/http-client.ts";
-import { startService } from "../conformance/processes.ts";
+import { startFile, startService } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { waitingLimits } from "../../src/ledger/waiting-feedback.ts";
 import type { Session } from "../../src/management/operation.ts";
@@ -27,14 +27,9 @@ const time = 4_000; // ms of reading
 const leastShare = 0.4; // of the reads without the key
 
 /** Sends requests on connections, one after the other, until `isOver`. */
-async function sendUntil(
-  base: string,
-  count: number,
-  next: () => Uint8Array,
-  isOver: () => boolean,
-): Promise<Outcomes> {
+async function sendUntil(base: string, next: () => Uint8Array, isOver: () => boolean): Promise<Outcomes> {
   const outcomes = emptyOutcomes(), { statuses } = outcomes;
-  await Promise.all(Array.from({ length: count }, async () => {
+  await Promise.all(Array.from({ length: connections }, async () => {
     const connection = openConnection(base);
     await connection.opened;
     while (!isOver()) {
@@ -48,12 +43,15 @@ async function sendUntil(
   return outcomes;
 }
 
-/** How many reads of a tenant are answered in a second. */
+/** How many reads of a tenant are answered in a second. A process of its own sends them. */
 async function readRate(base: string, { key, deployId }: Tenant): Promise<number> {
-  const headers = [`Authorization: Bearer ${key}`], end = performance.now() + time;
-  const read = serialize(base, `/v1/prompts?deployId=${deployId}`, { headers }, "keep-alive");
-  const { statuses } = await sendUntil(base, readers, () => read, () => performance.now() > end);
-  return 1000 * (statuses.get(200) ?? 0) / time;
+  const target = `${base}/v1/prompts?deployId=${deployId}`;
+  const settings = { TARGET: target, KEY: key, CONNECTIONS: String(readers), PAUSE: "0" };
+  const reader = await startFile("Node", "test/faults/reader.ts", settings, /(reading)/);
+  await sleep(time);
+  await reader.stop();
+  const { requests, seconds } = JSON.parse(reader.out().split("\n").at(-2)!);
+  return requests / seconds;
 }
 
 const busyKey = ({ fill, pieces }: Burden): Fault => ({
@@ -76,10 +74,16 @@ const busyKey = ({ fill, pieces }: Burden): Fault => ({
         const before = await readRate(base, other);
         const sending = sendUntil(
           base,
-          connections,
           () => {
-            const body = JSON.stringify({ feedback: pieces(tenant, nth++) });
-            return serialize(base, "/v1/feedback", { method: "POST", headers, body }, "keep-alive");
+            const all = pieces(tenant, nth++);
+            const isRecords = "status" in all[0]!;
+            const body = JSON.stringify({ [isRecords ? "records" : "feedback"]: all });
+            return serialize(
+              base,
+              isRecords ? "/v1/diagnoses" : "/v1/feedback",
+              { method: "POST", headers, body },
+              "keep-alive",
+            );
           },
           () => isOver,
         );

@@ -1,0 +1,82 @@
+// Gives feedback in groups, of which each is a transaction. Beside other requests it gives a large group in parts, and leaves the
+// connection to them in between.
+import type { Clock } from "../common/domain.ts";
+import type { WorkspaceId } from "../common/ids.ts";
+import { failureOf, isFile } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { giveFeedback } from "../ledger/feedback.ts";
+import type { FeedbackResult } from "../ledger/feedback.ts";
+import type { Piece } from "../ledger/feedback-state.ts";
+import { groupCommit } from "../ledger/group-commit.ts";
+
+/** A piece, and the workspace whose share of the waiting room it takes. */
+export type OwnedPiece = Piece & { workspaceId: WorkspaceId };
+
+type Parts = {
+  database: Database;
+  clock: Clock;
+  /** Whether requests are in flight that give no feedback. */
+  hasOthers(): boolean;
+  /** Receives how many pieces were dropped because no record came for them. */
+  onExpired(pieces: number): void;
+};
+
+/** What all attempts at a group share: its time, and the results of the parts that were given. */
+type Attempt = { now: number; results: Map<OwnedPiece, FeedbackResult> };
+
+const limits = { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 };
+const partSize = 100; // pieces: some ms
+const share = 3; // times as long as a part took, which others have before the next one
+const memoryMs = 50; // after another request was in flight, until there are none. Those of one transaction are answered at once
+
+/** Makes the function that gives a piece. It rejects if too many wait. */
+export function createGroups(
+  { database, clock, hasOthers, onExpired }: Parts,
+): (piece: OwnedPiece) => Promise<FeedbackResult> {
+  let resumeAt = -Infinity, othersAt = -Infinity;
+
+  function areOthersThere(): boolean {
+    const now = performance.now();
+    if (hasOthers()) othersAt = now;
+    return now - othersAt < memoryMs;
+  }
+
+  /** Waits until others had their share. Returns whether there are any. */
+  async function leaveToOthers(): Promise<boolean> {
+    let areThere = areOthersThere();
+    for (let isFirst = true; performance.now() < resumeAt && (areThere || isFirst); isFirst = false) {
+      // Requests that arrived during the transaction are in flight from the next task on.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      areThere = areOthersThere();
+    }
+    return areThere;
+  }
+
+  async function give(pieces: OwnedPiece[], { now, results }: Attempt): Promise<void> {
+    const began = performance.now(), given = await giveFeedback(database, pieces, now), ended = performance.now();
+    // A server works on a processor of its own, and few pieces take no longer than other requests.
+    if (isFile(database) && pieces.length >= partSize) resumeAt = ended + share * (ended - began);
+    onExpired(given.expired);
+    for (const [index, piece] of pieces.entries()) results.set(piece, given.results[index]!);
+  }
+
+  const { submit } = groupCommit<OwnedPiece, FeedbackResult, Attempt>({
+    begin: () => ({ now: clock(), results: new Map() }),
+    async decide(pieces, attempt) {
+      const findLeft = () => pieces.filter((piece) => !attempt.results.has(piece));
+      for (let left = findLeft(); left.length > 0; left = findLeft()) {
+        await give(await leaveToOthers() ? left.slice(0, partSize) : left, attempt);
+      }
+      return attempt.results;
+    },
+    failureOf,
+    sizeOf: ({ comment, value }) => comment.length + String(value).length,
+    ownerOf: ({ workspaceId }) => workspaceId,
+    // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
+    // be given after later ones that name its record otherwise.
+    conflictKey: () => undefined,
+    isGone: () => false,
+    isReadOnly: () => false,
+  }, limits);
+  return submit;
+}
