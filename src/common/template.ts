@@ -3,33 +3,36 @@
 
 /** A placeholder in a text. */
 export const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
-const solePlaceholder = new RegExp(`^\\s*${placeholder.source}\\s*$`, "u");
 /** Braces that are text: `{{"{{"}}` and `{{"}}"}}`. */
 export const quotedBraces = /\{\{\s*"(\{\{|\}\})"\s*\}\}/g;
-const tag = new RegExp(`${placeholder.source}|${quotedBraces.source}`, "gu");
-const variableOrBraces = new RegExp(String.raw`${placeholder.source}|\{\{(?!\{)`, "gu");
+/** Either of these. Written out, because bundlers keep expressions that are made of others even where nobody needs them. */
+const tag = /\{\{\s*(?:([\p{L}\p{N}_.$-]+)|"(\{\{|\}\})")\s*\}\}/gu;
+const soleTag = new RegExp(`^\\s*${tag.source}\\s*$`, "u");
 
 /**
  * Replaces the `{{name}}` placeholders of a text by values, and `{{"{{"}}` and `{{"}}"}}` by the braces in quotes. Values are
  * inserted as they are: nothing in one is replaced. A placeholder stays if `valueOf` returns undefined, and braces in quotes
  * stay if `keepsBraces`, so that the text can be filled again.
  */
-export const fillText = (text: string, valueOf: (name: string) => string | undefined, keepsBraces = false): string =>
+export const fillText = (text: string, valueOf: (name: string) => string | undefined, keepsBraces?: boolean): string =>
   text.replace(
     tag,
     (whole, name: string | undefined, braces: string) =>
-      name !== undefined ? valueOf(name)?.toWellFormed() ?? whole : keepsBraces ? whole : braces,
+      name ? valueOf(name)?.toWellFormed() ?? whole : keepsBraces ? whole : braces,
   );
 
 /** Puts braces in quotes wherever they begin no variable, so that filling the text gives them back. */
 export const quoteBraces = (text: string): string =>
-  text.replace(variableOrBraces, (whole) => whole === "{{" ? '{{"{{"}}' : whole);
+  text.replace(
+    new RegExp(String.raw`${placeholder.source}|\{\{(?!\{)`, "gu"),
+    (whole) => whole === "{{" ? '{{"{{"}}' : whole,
+  );
 
 /** Whether a text can be the name of a variable. */
 export const isVariable = (text: string): boolean => /^[\p{L}\p{N}_.$-]+$/u.test(text);
 
 /** The name in a text that is nothing but one placeholder, and white space around it. */
-export const soleVariable = (text: string): string | undefined => solePlaceholder.exec(text)?.[1];
+export const soleVariable = (text: string): string | undefined => soleTag.exec(text)?.[1];
 
 /** Where the placeholders of a text begin and end. */
 export const findPlaceholders = (text: string): { start: number; end: number }[] =>

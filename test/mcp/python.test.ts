@@ -38,8 +38,10 @@ async function findClient(): Promise<{ python: string; path: string } | string> 
 }
 
 const client = await findClient();
-if (typeof client === "string") console.log(`skipped: MCP by Python's client: ${client}`);
-else {
+if (typeof client === "string") {
+  console.log(`skipped: MCP by Python's client: ${client}`);
+  test.skip("each tool is called by the official client", () => {});
+} else {
   const { python, path } = client;
   const folder = await createFolder();
   const DATABASE_URL = `file:${folder.path}/ledger.db`;
