@@ -474,6 +474,36 @@ test("AI SDK 5 counts the input of Anthropic and Bedrock without what came from 
   for (const { measures } of rows) assert.match(String(measures), /^\d+,815,6,\[800,/);
 });
 
+test("what gateways and providers charge is recorded beside the tokens, and the time of writes to Anthropic's caches", async () => {
+  const stage = await createStage();
+  const { wrapGenerate } = ledgerMiddleware(stage.client, { prompt: stage.prompt });
+  const flat = { inputTokens: 12, outputTokens: 6, totalTokens: 18 };
+  const nested = { inputTokens: { total: 12, cacheRead: 2, cacheWrite: 8 }, outputTokens: { total: 6 } };
+  const counts = {
+    ...{ input_tokens: 2, cache_creation_input_tokens: 8, cache_read_input_tokens: 2, output_tokens: 6 },
+    cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 3 },
+  };
+  const finishes: [usage: object, providerMetadata: object, measures: string][] = [
+    [flat, { gateway: { cost: "0.25", marketCost: "0.25" } }, '12,6,[0,"\t","\n","",0,0,0,"0.25"]'],
+    // With a key of one's own, the gateway charges nothing.
+    [flat, { gateway: { cost: "0", marketCost: "0.25" } }, '12,6,[0,"\t","\n"]'],
+    [flat, { openrouter: { usage: { cost: 0.5 } } }, '12,6,[0,"\t","\n","",0,0,0,"0.5"]'],
+    [nested, { xai: { costInUsdTicks: 7 } }, '12,6,[2,"\t","\n","",8,0,0,"7e-10"]'],
+    [{ ...nested, raw: { cost: 0.75, is_byok: false } }, {}, '12,6,[2,"\t","\n","",8,0,0,"0.75"]'],
+    [{ ...nested, raw: { cost: 0.75, is_byok: true } }, {}, '12,6,[2,"\t","\n","",8]'],
+    [nested, { anthropic: { usage: counts }, gateway: { cost: "1" } }, '12,6,[2,"\t","\n","",8,3,0,"1"]'],
+  ];
+  for (const [usage, providerMetadata] of finishes) {
+    const result = { content: [], finishReason: "stop", usage, providerMetadata };
+    const model = { provider: "acme", modelId: "small" };
+    await wrapGenerate({ model, params: { prompt: [] }, doGenerate: () => Promise.resolve(result) });
+  }
+  await stage.client.flush();
+  const rows = await stage.world.database.read({ sql: "select measures from diagnoses order by position" });
+  const expected = finishes.map(([, , measures]) => measures.replace('"\t"', "\t").replace('"\n"', "\n"));
+  assert.equal(rows.map(({ measures }) => String(measures).replace(/^\d+,/, "")), expected);
+});
+
 test("a stream was cut off if its provider says no more than a reason that it began with", async () => {
   const stage = await createStage();
   const model = { provider: "acme", modelId: "small" };

@@ -65,15 +65,30 @@ type NestedUsage = {
   outputTokens: { total?: number; reasoning?: number };
 };
 
+type Members = Record<string, unknown>;
+
+/** What gateways and providers say that they charged, beside the tokens. */
+const costOf = (usage: Members, { gateway, openrouter, xai }: Record<string, Members>): Members => {
+  const raw = Object(openrouter?.usage ?? usage.raw) as Members;
+  return {
+    cost: gateway?.cost ?? raw.cost,
+    market_cost: gateway?.marketCost ?? raw.market_cost,
+    is_byok: raw.is_byok,
+    cost_in_usd_ticks: xai?.costInUsdTicks ?? raw.cost_in_usd_ticks,
+  };
+};
+
 /** The tokens by names that the service knows. Undefined if none were counted. */
-const usageOf = ({ usage, providerMetadata }: Finish): Record<string, unknown> | undefined => {
-  let tokens = Object(usage) as Record<string, unknown>;
-  const { anthropic, bedrock } = Object(providerMetadata) as Record<string, { usage?: Record<string, unknown> }>;
-  // AI SDK 5 leaves out of the input of these providers what came from a cache, and the service does not.
-  if (typeof tokens.inputTokens === "number") {
+const usageOf = ({ usage, providerMetadata }: Finish): Members | undefined => {
+  let tokens = Object(usage) as Members;
+  const metadata = Object(providerMetadata) as Record<string, Members>;
+  const { anthropic, bedrock } = metadata as Record<string, { usage?: Members }>;
+  const cost = costOf(tokens, metadata);
+  // Anthropic's own counts say what was written to a cache for an hour. AI SDK 5 leaves out what came from a cache.
+  if (anthropic?.usage && tokens.inputTokens !== undefined) return { ...anthropic.usage, ...cost };
+  if (typeof tokens.inputTokens === "number" && bedrock) {
     const { cachedInputTokens: cacheReadInputTokens, ...others } = tokens;
-    if (anthropic?.usage) return anthropic.usage;
-    if (bedrock) return { ...others, ...bedrock.usage, cacheReadInputTokens };
+    return { ...others, ...bedrock.usage, cacheReadInputTokens };
   }
   if (typeof tokens.inputTokens === "object") {
     const { inputTokens: input, outputTokens: output } = usage as NestedUsage;
@@ -84,7 +99,7 @@ const usageOf = ({ usage, providerMetadata }: Finish): Record<string, unknown> |
       outputTokenDetails: { reasoningTokens: output.reasoning },
     };
   }
-  return typeof (tokens.inputTokens ?? tokens.outputTokens) === "number" ? tokens : undefined;
+  return typeof (tokens.inputTokens ?? tokens.outputTokens) === "number" ? { ...tokens, ...cost } : undefined;
 };
 
 /** Whether a stream ended before the model did. AI SDK 7 says so. Older providers give the reason they began with, or none. */

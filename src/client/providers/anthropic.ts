@@ -1,5 +1,5 @@
-// Anthropic: the Messages API.
-import { joinTexts, recordBy } from "./record.ts";
+// Anthropic: the Messages API, and legacy text completions.
+import { joinTexts, merge, recordBy } from "./record.ts";
 import type { RecordResponse } from "./record.ts";
 
 type Block = { type: string; text?: string; input?: unknown };
@@ -9,7 +9,9 @@ type Message = {
   model: string;
   content: Block[];
   stop_reason: string | null;
-  usage: object;
+  usage: Record<string, unknown>;
+  /** Of a text completion. */
+  completion: string;
   error: { type?: string; message?: string };
 };
 
@@ -21,13 +23,18 @@ type Event = {
   content_block?: Block;
   delta?: { text?: string; partial_json?: string; stop_reason?: string | null };
   usage?: object;
+  completion?: string;
   error?: Message["error"];
 };
 
 const addEvent = (whole: Partial<Message>, event: Event): void => {
-  const { type, index, message, content_block: block, delta = {}, usage, error } = event;
+  const { type, index, message, content_block: block, delta = {}, usage, completion, error } = event;
+  if (completion !== undefined) {
+    merge(whole, { ...event, completion: (whole.completion ?? "") + completion });
+    return;
+  }
   const content = whole.content ??= [];
-  if (message) Object.assign(whole, message, { content });
+  if (message) merge(whole, { ...message, content });
   if (block) content[index] = { ...block };
   if (error) whole.error = error;
   const open = content[index];
@@ -36,26 +43,28 @@ const addEvent = (whole: Partial<Message>, event: Event): void => {
   if (open && delta.partial_json) open.input = (typeof open.input === "string" ? open.input : "") + delta.partial_json;
   if (open && type === "content_block_stop" && typeof open.input === "string") open.input = JSON.parse(open.input);
   if (delta.stop_reason) whole.stop_reason = delta.stop_reason;
-  // It has all counts so far, or some of them.
+  // It has all counts so far, or some of them. Some servers give 0 for those that it had before.
+  const before = whole.usage ?? {};
   if (usage) {
-    const counted = Object.entries(usage).filter(([, count]) => count !== null);
-    whole.usage = { ...whole.usage, ...Object.fromEntries(counted) };
+    const counts = Object.entries(usage).filter(([name, count]) => count !== null && !(count === 0 && before[name]));
+    whole.usage = { ...before, ...Object.fromEntries(counts) };
   }
 };
 
 /**
- * Records a call by a message of Anthropic, a stream of one, or a promise.
+ * Records a call by a message of Anthropic, a stream of one, `messages.stream()`, what `withResponse` and `asResponse` give, or a
+ * promise.
  *
  * @example
  * const message = await recordAnthropic(prompt.call(), anthropic.messages.create(request), { input: request.messages });
  */
 export const recordAnthropic: RecordResponse = recordBy<Message>({
   add: (whole, part) => addEvent(whole, part as Event),
-  read: ({ id, model, usage, content = [], stop_reason, error }) => ({
+  read: ({ id, model, usage, content = [], completion, stop_reason, error }) => ({
     id,
     model,
     usage,
-    output: joinTexts(
+    output: completion ?? joinTexts(
       content.filter((block) => !block.type.includes("thinking")),
       ({ type, text }) => type === "text" ? text : undefined,
     ),

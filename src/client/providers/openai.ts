@@ -1,20 +1,32 @@
 // OpenAI: chat completions, and the Responses API.
-import { joinTexts, recordBy } from "./record.ts";
+import { joinTexts, merge, recordBy } from "./record.ts";
 import type { Read, RecordResponse } from "./record.ts";
 
-type ToolCall = { index?: number; id?: string; function?: { name?: string; arguments?: string } };
-type ChatMessage = { content?: string | { text?: string }[] | null; refusal?: string | null; tool_calls?: ToolCall[] };
+type Call = { name?: string; arguments?: string; input?: string };
+type ToolCall = { index?: number; id?: string; function?: Call; custom?: Call };
+type Image = { image_url?: { url?: string } };
+type ChatMessage = {
+  content?: string | { text?: string }[] | null;
+  refusal?: string | null;
+  tool_calls?: ToolCall[];
+  /** The form of calls before there were several. */
+  function_call?: Call | null;
+  audio?: { transcript?: string; data?: string | undefined } | null;
+  images?: Image[];
+};
 type Choice = {
   index?: number;
-  message: ChatMessage;
+  message?: ChatMessage;
   delta?: ChatMessage;
+  /** Of a legacy completion. */
+  text?: string;
   finish_reason?: string | null;
   error?: { message?: string };
 };
 type Item = {
   type: string;
   arguments?: string;
-  content?: { type: string; text?: string; refusal?: string }[];
+  content?: { type: string; text?: string; refusal?: string; transcript?: string }[];
   result?: string;
 };
 
@@ -25,6 +37,8 @@ type Response = Shared & {
   output: Item[];
   error: { message?: string } | null;
   incomplete_details: { reason?: string } | null;
+  /** Of a transcription. A response has its settings there. */
+  text: unknown;
 };
 
 /** An event of a stream of the Responses API. */
@@ -42,26 +56,48 @@ type Event = {
 const textOf = (content: ChatMessage["content"]) =>
   Array.isArray(content) ? content.map(({ text }) => text).join("") : content;
 
-const addChoice = (choices: Choice[], { index = 0, delta = {}, finish_reason }: Choice): void => {
-  const choice = choices[index] ??= { message: {} }, { message } = choice;
+/** The texts that parts of a call add to, by its kind. */
+const texts = { function: "arguments", function_call: "arguments", custom: "input" } as const;
+
+/** Adds a part of a call, if it is of this kind. */
+const addCall = <Kind extends keyof typeof texts>(
+  holder: { [Name in Kind]?: Call | null },
+  part: { [Name in Kind]?: Call | null },
+  kind: Kind,
+): void => {
+  const added = part[kind], name = texts[kind];
+  if (!added) return;
+  const call: Call = holder[kind] ??= { [name]: "" };
+  Object.assign(call, added.name && { name: added.name }, { [name]: call[name]! + (added[name] ?? "") });
+};
+
+const addChoice = (choices: Choice[], { index = 0, delta = {}, text, finish_reason }: Choice): void => {
+  const choice = choices[index] ??= { message: {} }, message = choice.message!;
   choice.finish_reason = finish_reason ?? choice.finish_reason ?? null;
+  if (text !== undefined) choice.text = (choice.text ?? "") + text;
   for (const name of ["content", "refusal"] as const) {
     if (delta[name]) message[name] = `${message[name] ?? ""}${textOf(delta[name])}`;
   }
+  if (delta.audio) message.audio = { transcript: (message.audio?.transcript ?? "") + (delta.audio.transcript ?? "") };
+  if (delta.images) (message.images ??= []).push(...delta.images);
+  addCall(message, delta, "function_call");
   for (const { index, ...part } of delta.tool_calls ?? []) {
     const calls = message.tool_calls ??= [];
     let call = calls[index ?? calls.length - 1];
     // Some servers leave out the index, or give all calls the same.
-    if (!call || part.id && part.id !== call.id) calls.push(call = { ...part, function: { arguments: "" } });
-    const { name, arguments: written = "" } = part.function ?? {};
-    Object.assign(call.function!, name && { name }, { arguments: call.function!.arguments + written });
+    if (!call || part.id && part.id !== call.id) {
+      const { function: _function, custom: _custom, ...others } = part;
+      calls.push(call = others);
+    }
+    addCall(call, part, "function");
+    addCall(call, part, "custom");
   }
 };
 
 const addEvent = (whole: Partial<Response>, event: Event): void => {
   const { type, response, item, output_index: at, content_index: within, delta } = event;
   const output = whole.output ?? [];
-  if (response) Object.assign(whole, response);
+  if (response) merge(whole, response);
   // The response has its items only in the end.
   if (!response?.output?.length) whole.output = output;
   if (item) output[at] = { ...item, ...(item.content && { content: [...item.content] }) };
@@ -75,18 +111,33 @@ const addEvent = (whole: Partial<Response>, event: Event): void => {
   }
 };
 
+/** A message without what would make the record too large: audio, and images that it has itself. */
+const withoutFiles = ({ audio, images, ...message }: ChatMessage): ChatMessage => ({
+  ...message,
+  ...(audio && { audio: { ...audio, data: undefined } }),
+  ...(images && {
+    images: images.map(({ image_url: { url = "" } = {} }) => ({
+      image_url: { url: url.replace(/^(data:[^,]*),.*/s, "$1") },
+    })),
+  }),
+});
+
+/** The text of an answer, or all of it if it has calls, or images alone. Some servers give every message a list of calls. */
+const answerOf = ({ message = {}, text }: Choice): unknown => {
+  const { content, refusal, audio, tool_calls: calls, function_call: call, images } = message;
+  const said = text ?? (textOf(content) || refusal || audio?.transcript || "");
+  return calls?.length || call || !said && images?.length ? withoutFiles(message) : said;
+};
+
 const readCompletion = ({ id, model, usage, choices = [] }: Partial<Completion>): Read => {
-  const [{ message, finish_reason: reason, error } = { message: {} }] = choices as [Choice?];
+  const [first = {}] = choices, { finish_reason: reason, error } = first;
   return {
     id,
     model,
     usage,
     output: choices.length > 1
-      ? choices.map(({ message }) => message)
-      // Some servers give every message a list of calls.
-      : message.tool_calls?.length
-      ? message
-      : textOf(message.content) ?? message.refusal ?? "",
+      ? choices.map(({ message, text }) => message && text === undefined ? withoutFiles(message) : text)
+      : answerOf(first),
     reason,
     // OpenRouter's word for an answer that the model has not finished.
     error: reason === "error" ? `Error: ${error?.message}` : undefined,
@@ -96,18 +147,20 @@ const readCompletion = ({ id, model, usage, choices = [] }: Partial<Completion>)
 const endings = ["completed", "failed", "incomplete", "cancelled"];
 
 const readResponse = (whole: Partial<Response>): Read => {
-  const { id, model, usage, output = [], status, error, incomplete_details: incomplete } = whole;
-  const shown = output.filter((item) => item && item.type !== "reasoning")
+  const { id, model, usage, output = [], status, error, incomplete_details: incomplete, text } = whole;
+  const items = output.filter((item) => item && item.type !== "reasoning")
     // An image would make the record too large.
     .map((item) => item.type === "image_generation_call" ? { ...item, result: undefined } : item);
   return {
     id,
     model,
     usage,
-    output: joinTexts(
-      shown,
+    output: typeof text === "string" ? text : joinTexts(
+      items,
       ({ type, content = [] }) =>
-        type === "message" ? content.map(({ text, refusal }) => text ?? refusal).join("") : undefined,
+        type === "message"
+          ? content.map(({ text, refusal, transcript }) => text ?? refusal ?? transcript).join("")
+          : undefined,
     ),
     reason: incomplete?.reason ?? (endings.includes(status!) ? status : undefined),
     error: error ? `Error: ${error.message}` : status === "failed" ? "Error: failed" : undefined,
@@ -115,8 +168,9 @@ const readResponse = (whole: Partial<Response>): Read => {
 };
 
 /**
- * Records a call by a response of OpenAI or of what speaks its protocol: a chat completion, a response of the Responses API, a
- * stream of either, or a promise. Streams of chat completions have tokens only with `stream_options: { include_usage: true }`.
+ * Records a call by a response of OpenAI or of what speaks its protocol: a chat completion, a legacy one, a response of the
+ * Responses API, a stream or a helper that collects one, what `withResponse` and `asResponse` give, or a promise. Streams of
+ * chat completions have tokens only with `stream_options: { include_usage: true }`.
  *
  * @example
  * const call = prompt.call({ sessionId });
@@ -127,7 +181,8 @@ export const recordOpenAI: RecordResponse = recordBy<Completion & Response>({
     const { choices, id, model, x_groq, usage = x_groq?.usage } = part as Partial<Completion>;
     if (!choices) return addEvent(whole, part as Event);
     const collected = whole.choices ??= [];
-    Object.assign(whole, { id, model }, usage && { usage });
+    // Azure's first and last chunks have empty ones.
+    merge(whole, { id, model, usage });
     choices.forEach((choice) => addChoice(collected, choice));
   },
   read: (whole) => whole.choices ? readCompletion(whole) : readResponse(whole),

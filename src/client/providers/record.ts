@@ -1,4 +1,5 @@
-// Records a call by what a provider's client gives: a response, a stream of its parts, or a promise of either.
+// Records a call by what a provider's client gives: a response, a stream of its parts, a helper that collects one, the raw
+// response over HTTP, or an object with one of these.
 import { aborted, failed, finished, isAbort, textOf } from "../outcome.ts";
 import type { ModelCall, Outcome } from "../prompt.ts";
 
@@ -24,8 +25,8 @@ export type Format<Whole> = {
 /** What else is recorded. It wins over what the response says. */
 export type RecordedWith = Partial<Outcome>;
 
-/** A stream gives the same parts. Anything else is given as it is. */
-export type Recorded<Response> = Response extends AsyncIterable<infer Part> ? AsyncIterable<Part> : Response;
+/** It is given as it is. The parts of a stream are recorded while the application reads them. */
+export type Recorded<Response> = Response;
 
 /** Records a call by a response. Resolves with the response, or rejects with its error. */
 export type RecordResponse = <Response>(
@@ -34,14 +35,34 @@ export type RecordResponse = <Response>(
   recordedWith?: RecordedWith,
 ) => Promise<Recorded<Response>>;
 
+/** Sets members that a part has. A last part may have empty ones, which say nothing. */
+export const merge = (whole: object, part: object): void => {
+  for (const [name, value] of Object.entries(part)) {
+    if (value !== undefined && value !== null && value !== "") Object.assign(whole, { [name]: value });
+  }
+};
+
+type Parts = AsyncIterable<object> & {
+  controller?: Partial<AbortController>;
+  /** The streams of OpenAI's and Anthropic's clients make their iterators with it, for `tee` too. */
+  iterator?: () => AsyncIterator<object>;
+  next?: unknown;
+};
+
+/** A stream that emits its parts, and that the application may leave unread: `messages.stream` of Anthropic. */
+type Helper = Parts & { on(event: string, listener: (value: object) => void): unknown };
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const isParts = (value: unknown): value is Parts => Symbol.asyncIterator in Object(value);
+const isHelper = (value: Parts): value is Helper => typeof (value as Partial<Helper>).on === "function";
+const isHttp = (value: unknown): value is Response =>
+  isObject(value) && typeof value.clone === "function" && isObject(value.headers) && typeof value.status === "number";
+
 /** Whether the application has aborted a stream. Those of OpenAI's and Anthropic's clients end without an error then. */
-const isAborted = (stream: object): boolean =>
-  (stream as { controller?: Partial<AbortController> }).controller?.signal?.aborted === true;
+const isAborted = ({ controller }: Parts): boolean => controller?.signal?.aborted === true;
 
 /** Makes the function that records the responses of a provider. */
 export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): RecordResponse => {
-  type Part = object;
-
   const readSafely = (whole: Partial<Whole>): Read => {
     try {
       return read(whole);
@@ -51,13 +72,21 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
     }
   };
 
+  const addSafely = (whole: Partial<Whole>, part: object): void => {
+    try {
+      add(whole, part);
+    } catch {
+      // As above.
+    }
+  };
+
   return async <Response>(
     { done }: Pick<ModelCall, "done">,
     response: Response | PromiseLike<Response>,
     recordedWith: RecordedWith = {},
   ): Promise<Recorded<Response>> => {
-    const end = (whole: Partial<Whole>, statusOf: (read: Read) => number, thrown?: string): void => {
-      const { id, reason, error = thrown, ...known } = readSafely(whole);
+    const end = (read: Read, statusOf: (read: Read) => number, thrown?: string): void => {
+      const { id, reason, error = thrown, ...known } = read;
       const status = statusOf({ ...known, reason, error });
       const isCutOff = status === failed && !error;
       const facts = { response_id: id, finish_reason: reason ?? (isCutOff ? "interrupted" : undefined), error };
@@ -69,29 +98,100 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
       });
     };
     const fail = (whole: Partial<Whole>, error: unknown): void =>
-      end(whole, () => isAbort(error) ? aborted : failed, textOf(error));
+      end(readSafely(whole), () => isAbort(error) ? aborted : failed, textOf(error));
+    /** `unfinished` is the status of a stream that has not told why the model stopped. */
+    const endParts = (whole: Partial<Whole>, unfinished: number): void =>
+      end(readSafely(whole), ({ reason, error }) => error ? failed : reason ? finished : unfinished);
+    const endWhole = (whole: unknown): void => {
+      const { id, model, usage, output, error, ...known } = readSafely(Object(whole));
+      // Nothing that is known is in it, so that it is recorded as it is.
+      const isKnown = id ?? model ?? usage ?? error ?? (output || undefined);
+      end(
+        { ...known, id, model, usage, error, output: isKnown === undefined ? whole : output },
+        ({ error }) => error ? failed : finished,
+      );
+    };
 
-    async function* pass(parts: AsyncIterable<Part>): AsyncGenerator<Part> {
+    async function* pass(stream: Parts, parts: AsyncIterable<object>): AsyncGenerator<object> {
       const whole: Partial<Whole> = {};
       let unfinished = aborted; // if the application leaves the loop
       try {
         for await (const part of parts) {
-          try {
-            add(whole, part);
-          } catch {
-            // As above.
-          }
+          addSafely(whole, part);
           yield part;
         }
-        if (!isAborted(parts)) unfinished = failed;
+        if (!isAborted(stream)) unfinished = failed;
       } catch (error) {
         fail(whole, error);
         throw error;
       } finally {
         // After an error, this is no longer the first time.
-        end(whole, ({ reason, error }) => error ? failed : reason ? finished : unfinished);
+        endParts(whole, unfinished);
       }
     }
+
+    /** The same stream, whose first reading is recorded. */
+    const watch = (stream: Parts): Parts => {
+      const { iterator } = stream, hasIterator = typeof iterator === "function";
+      const own = hasIterator ? iterator : stream[Symbol.asyncIterator];
+      const read = () => own.call(stream);
+      const parts = pass(stream, { [Symbol.asyncIterator]: read });
+      // A generator is read by its own functions.
+      if (typeof stream.next === "function") return parts as Parts;
+      let isFirst = true;
+      const value = () => {
+        if (!isFirst) return read();
+        isFirst = false;
+        return parts;
+      };
+      try {
+        for (const name of [Symbol.asyncIterator, ...hasIterator ? ["iterator"] : []]) {
+          Object.defineProperty(stream, name, { value, configurable: true, writable: true });
+        }
+        return stream;
+      } catch {
+        return parts;
+      }
+    };
+
+    /** Records what a helper emits. It goes on by itself, whether it is read or only asked for its end. */
+    const listen = (helper: Helper): void => {
+      const whole: Partial<Whole> = {};
+      for (const name of ["streamEvent", "event", "chunk"]) helper.on(name, (part) => addSafely(whole, part));
+      for (const name of ["error", "abort"]) helper.on(name, (error) => fail(whole, error));
+      helper.on("end", () => endParts(whole, isAborted(helper) ? aborted : failed));
+    };
+
+    /** Reads a copy of the body, as the application reads the body itself. */
+    const readBody = async (response: globalThis.Response): Promise<void> => {
+      const whole: Partial<Whole> = {};
+      try {
+        const text = await response.clone().text();
+        const lines = Array.from(text.matchAll(/^data: ?(\{.*)$/gm), ([, line]) => JSON.parse(line!));
+        const body = lines.length > 0 ? lines : JSON.parse(text);
+        if (!response.ok) fail(whole, new Error(`HTTP ${response.status}`));
+        else if (!Array.isArray(body)) endWhole(body);
+        else {
+          for (const part of body) addSafely(whole, part);
+          endParts(whole, failed);
+        }
+      } catch (error) {
+        fail(whole, error);
+      }
+    };
+
+    const observe = (value: unknown): unknown => {
+      const { data, stream, response } = Object(value);
+      if (isParts(value)) {
+        if (!isHelper(value)) return watch(value);
+        listen(value);
+      } else if (isHttp(value)) void readBody(value);
+      // What `withResponse` gives, and what Vertex AI's older client does.
+      else if (isHttp(response) && data !== undefined) return { ...value as object, data: observe(data) };
+      else if (isParts(stream)) return { ...value as object, stream: observe(stream) };
+      else endWhole(isObject(response) ? response : value);
+      return value;
+    };
 
     let given: Response;
     try {
@@ -100,9 +200,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
       fail({}, error);
       throw error;
     }
-    if (Symbol.asyncIterator in Object(given)) return pass(given as AsyncIterable<Part>) as Recorded<Response>;
-    end(given as Partial<Whole>, ({ error }) => error ? failed : finished);
-    return given as Recorded<Response>;
+    return observe(given) as Recorded<Response>;
   };
 };
 
