@@ -113,7 +113,7 @@ for (const [index, [name, app]] of apps.entries()) {
       { role: "system", content: "You answer customers of Acme." },
       { role: "user", content: "Where is my parcel?" },
     ]);
-    assert.is(output, "gpt-4o-mini,You answer customers of Acme.,Where is my parcel?");
+    assert.is(output, "gpt-6-luna,You answer customers of Acme.,Where is my parcel?");
     const list = await runCommand(["record", "list", "--deploy", "dep_…", "--json"]);
     const records = JSON.parse(list);
     assert.is(records.length, index + 1);

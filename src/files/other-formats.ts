@@ -60,7 +60,7 @@ function leaveOut(
   for (const name of names) if (anything(name) !== undefined) report(offsetOf(name), `Field ${name} ${why}`, true);
 }
 
-/** `openai/gpt-4o` as a provider and a model. */
+/** `openai/gpt-6-luna` as a provider and a model. */
 function modelOf(name: string | undefined): Record<string, string | undefined> {
   const [provider, ...model] = name?.split("/") ?? [];
   if (model.length === 0) return { model: name && JSON.stringify(name) };

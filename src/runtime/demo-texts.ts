@@ -7,9 +7,9 @@ const content = (title: string, description: string, messages: object[], llmConf
   llmConfig: jsonText(JSON.stringify(llmConfig)),
 });
 
-const mini = { provider: "openai", model: "gpt-4o-mini", temperature: 0.2 };
-const large = { provider: "openai", model: "gpt-4o", temperature: 0.2 };
-const haiku = { provider: "anthropic", model: "claude-haiku-4-5", max_tokens: 300 };
+const small = { provider: "openai", model: "gpt-6-luna", reasoning_effort: "low" };
+const large = { provider: "openai", model: "gpt-6-sol", reasoning_effort: "low" };
+const sonnet = { provider: "anthropic", model: "claude-sonnet-5", max_tokens: 300 };
 
 const ask = { role: "user", content: "{{question}}" };
 const assistant = (system: string, llmConfig: object, more: object[] = []) =>
@@ -24,13 +24,13 @@ const assistant = (system: string, llmConfig: object, more: object[] = []) =>
 export const prompts = {
   assistant: [
     {
-      ...assistant("You are a friendly assistant of {{shop}}. Answer in one paragraph.", mini),
+      ...assistant("You are a friendly assistant of {{shop}}. Answer in one paragraph.", small),
       note: "First version",
     },
     {
       ...assistant(
         "You are a friendly assistant of {{shop}}. Answer in one paragraph.\n\nOffer a refund when a parcel is late.",
-        mini,
+        small,
       ),
       note: "Offer refunds for late parcels",
     },
@@ -50,7 +50,7 @@ export const prompts = {
       ...assistant(
         "You are the assistant of {{shop}}. Answer in one sentence, in the language of the customer.\n\n" +
           "Name the order by its number {{order}}. Never promise a refund: say that a colleague looks into it.",
-        mini,
+        small,
       ),
       note: "One sentence, and the smaller model again",
     },
@@ -63,7 +63,7 @@ export const prompts = {
         role: "user",
         content: "{{conversation}}",
       }],
-      haiku,
+      sonnet,
     ),
     note: "For handing over tickets",
   }],
@@ -75,7 +75,7 @@ export const prompts = {
         role: "system",
         content: "Write a short mail to {{customer}}, who bought {{product}} a week ago. Ask how it is.",
       }],
-      mini,
+      small,
     ),
     note: "For the spring campaign",
   }],
@@ -85,9 +85,12 @@ export const statuses = [{ status: 1, name: "ok" }, { status: 0, name: "failed",
 
 /** In USD per million tokens. */
 export const prices = [
-  { provider: "openai", model: "gpt-4o-mini*", input: "0.15", cachedInput: "0.075", output: "0.60" },
-  { provider: "openai", model: "gpt-4o", input: "2.50", cachedInput: "1.25", output: "10" },
-  { provider: "anthropic", model: "claude-haiku-4-5*", input: "1", cachedInput: "0.10", output: "5" },
+  { provider: "openai", model: "gpt-6-luna*", input: "0.10", cachedInput: "0.01", cacheWrite: "0.125", output: "0.50" },
+  { provider: "openai", model: "gpt-6-sol*", input: "2", cachedInput: "0.20", cacheWrite: "2.50", output: "10" },
+  {
+    ...{ provider: "anthropic", model: "claude-sonnet-5*", input: "2", cachedInput: "0.20", output: "10" },
+    ...{ cacheWrite: "2.50", cacheWriteHour: "4" },
+  },
 ];
 
 export const questions = [

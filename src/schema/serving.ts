@@ -135,7 +135,7 @@ export const ServedPrompt = named(
         messages: [{ role: "system", content: "You are a friendly assistant of {{shop}}." }],
         deploy: { id: "dep_01m7", name: "production", currentVersion: 1, isActive: true },
         workspace: { id: "ws_01m7", name: "Demo" },
-        llmConfig: { provider: "openai", model: "gpt-4o", temperature: 0.2 },
+        llmConfig: { provider: "openai", model: "gpt-6-luna", reasoning_effort: "low" },
       }],
     },
   ),

@@ -128,11 +128,11 @@ if (currentRuntime === "Node") {
       console.log = log;
     }
     assert.equal(said, ["Hello", " Ada"]);
-    const byTelemetry = [version, true, 1, input, "Hello Ada", "gpt-5-mini-2027"];
+    const byTelemetry = [version, true, 1, input, "Hello Ada", "gpt-6-luna-2027"];
     assert.equal(await stored(), [
       ...(ai7 === undefined ? [] : [byTelemetry]),
       [version, true, 1, input, "Hello Ada", "gpt-4o-2027"],
-      [version, false, 1, input, "Hello Ada", "gpt-5-mini-2027"],
+      [version, false, 1, input, "Hello Ada", "gpt-6-luna-2027"],
     ]);
     assert.is(server.requests().length, ai7 === undefined ? 2 : 3);
   });

@@ -25,7 +25,7 @@ export type LedgerMiddleware = {
  * aborted.
  *
  * @example
- * const model = wrapLanguageModel({ model: openai("gpt-5"), middleware: ledgerMiddleware(ledger) });
+ * const model = wrapLanguageModel({ model: openai("gpt-6-luna"), middleware: ledgerMiddleware(ledger) });
  */
 export const ledgerMiddleware = (ledger: Ledger, options: RecordOptions = {}): LedgerMiddleware => {
   const defaultTag = defaultTagOf(options);

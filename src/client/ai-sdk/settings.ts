@@ -114,7 +114,7 @@ const textOf = ({ content }: Message) =>
  *
  * @example
  * const prompt = await ledger.prompt("support/assistant@production");
- * const { text } = await generateText({ model: openai("gpt-5"), ...forAiSdk(prompt, { shop: "Acme" }) });
+ * const { text } = await generateText({ model: openai("gpt-6-luna"), ...forAiSdk(prompt, { shop: "Acme" }) });
  */
 export const forAiSdk: {
   (prompt: UntypedPrompt, values?: Values | readonly Message[], options?: AiOptions): AiSettings;

@@ -130,7 +130,7 @@ const removeForm = ({ id, model }: Price): Html => (
 const newForm = (visit: ConsoleRequest): Html => (
   <Form submit="Set price">
     <div class="row">
-      <Field {...given(visit, "model", "Model")} isRequired placeholder="gpt-4o*" hint="* stands for any text." />
+      <Field {...given(visit, "model", "Model")} isRequired placeholder="gpt-6-luna*" hint="* stands for any text." />
       <Field {...given(visit, "provider", "Provider")} hint="Any provider if empty." />
     </div>
     <div class="row">

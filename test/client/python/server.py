@@ -104,7 +104,7 @@ class Server:
             ],
             "deploy": {"id": "dep_1", "name": "production", "currentVersion": self.version, "isActive": True},
             "workspace": {"id": "ws_1", "name": "My team"},
-            "llmConfig": {"model": "gpt-4o-mini"},
+            "llmConfig": {"model": "gpt-6-luna"},
         }
 
     def post(self, path: str, body: Dict[str, Any], headers: Any) -> Tuple[int, object]:

@@ -80,11 +80,11 @@ class ClientTest(unittest.TestCase):
         self.assertEqual((prompt.title, prompt.description), ("Support assistant", "Answers customers"))
         self.assertEqual((prompt.deploy_id, prompt.version, prompt.source), ("dep_1", 1, "server"))
         self.assertEqual(prompt.reference, deploy_id)
-        self.assertEqual(prompt.llm_config, {"model": "gpt-4o-mini"})
+        self.assertEqual(prompt.llm_config, {"model": "gpt-6-luna"})
         prompt.messages[0]["content"] = "changed"
         prompt.llm_config["model"] = "changed"
         self.assertEqual(prompt.fill({"shop": "Acme"})[0]["content"], "You answer customers of Acme.")
-        self.assertEqual(prompt.llm_config, {"model": "gpt-4o-mini"})
+        self.assertEqual(prompt.llm_config, {"model": "gpt-6-luna"})
         with self.assertRaises(dataclasses.FrozenInstanceError):
             prompt.source = "cache"
         self.assertNotIn("Acme", repr(prompt))
