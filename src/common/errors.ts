@@ -98,8 +98,7 @@ export const managementOverloaded = () => new Refusal("overloaded", "Too many lo
 export const tooManyWaiters = () => new Refusal("overloaded", "Too many requests wait for events");
 export const contended = () => new Refusal("overloaded", "Too many changes at once: try again");
 /** Only the log has this, because nobody is left to read the response. */
-export const clientGone = () =>
-  new Refusal("client_gone", "Client closed the connection before the request was decided");
+export const clientGone = () => new Refusal("client_gone", "Client closed the connection");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
 export const databaseAway = () => new Refusal("unavailable", "Database cannot be reached");
 export const databaseBusy = () => new Refusal("unavailable", "Database is busy");

@@ -85,7 +85,7 @@ export function groupCommit<Item, Result, Attempt>(
     while (room.hasNext()) {
       await untilNoneArrives();
       await untilOthersFollow();
-      const { group, gone } = room.takeGroup(isGone);
+      const { group, gone, isCut } = room.takeGroup(isGone);
       underWay = group.length;
       for (const { reject } of gone) reject(clientGone());
       if (group.length > 0) {
@@ -94,6 +94,8 @@ export function groupCommit<Item, Result, Attempt>(
         lastSize = group.length;
         endedAt = clock();
         tookMs = Math.min(endedAt - began, maxWaitMs);
+        // Others have as long as the group took. A request is read in several ticks, each of which would else wait for a group.
+        while (isCut && clock() - endedAt < tookMs) await endOfTick();
       }
       underWay = 0;
     }
@@ -151,7 +153,9 @@ export function groupCommit<Item, Result, Attempt>(
         const failure = decider.failureOf(error);
         if (failure === "indeterminate") indeterminate ??= { error };
         if (failure === "rejected" && indeterminate === undefined && group.length > 1) {
-          return await settleInHalves(group);
+          const half = group.length / 2;
+          for (const part of [group.slice(0, half), group.slice(half)]) await settle(part);
+          return;
         }
         const reads = group.filter(({ item }) => decider.isReadOnly(item));
         if (failure === undefined && indeterminate === undefined && reads.length > 0 && reads.length < group.length) {
@@ -166,11 +170,6 @@ export function groupCommit<Item, Result, Attempt>(
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
       }
     }
-  }
-
-  async function settleInHalves(group: Group): Promise<void> {
-    const half = group.length / 2;
-    for (const part of [group.slice(0, half), group.slice(half)]) await settle(part);
   }
 
   /** An item whose timeout has passed fails, and is never decided. */

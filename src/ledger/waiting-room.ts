@@ -20,6 +20,9 @@ export type Waiter = {
   conflictKey: string | undefined;
 };
 
+const crowdedGroups = 16; // after one with several owners, whose next items come while others are decided
+const leastItems = 32; // of a group beside others
+
 /** The items of one owner. `count` and `size` include parked items. */
 type Queue<W> = { waiters: W[]; count: number; size: number };
 
@@ -27,8 +30,9 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   const queues = new Map<string, Queue<W>>();
   const ready: Queue<W>[] = []; // the queues with an item that is not parked, in round-robin order
   // By conflict key: first the item that is queued or being decided, then the parked ones.
-  const chains = new Map<string, W[]>();
+  const chains = new Map<string | undefined, W[]>();
   let count = 0, size = 0;
+  let crowded = 0; // for how many groups no owner fills the room that others leave
 
   /**
    * Returns false if the owner already takes up as much as is free. So one owner gets half of the room at most, and every
@@ -41,7 +45,7 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     queues.set(waiter.owner, queue);
     adjust(queue, waiter, 1);
     const { conflictKey } = waiter;
-    const chain = conflictKey === undefined ? undefined : chains.get(conflictKey);
+    const chain = chains.get(conflictKey);
     if (chain !== undefined) chain.push(waiter);
     else {
       if (conflictKey !== undefined) chains.set(conflictKey, [waiter]);
@@ -62,14 +66,20 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
     if (queue.waiters.push(waiter) === 1) ready.push(queue);
   }
 
-  /** Takes the next group, an equal share of each owner first. `gone` are the items that nobody waits for any more. */
-  function takeGroup(isGone: (waiter: W) => boolean): { group: W[]; gone: W[] } {
+  /**
+   * Takes the next group, an equal share of each owner first. Beside others an owner does not fill a group, for the whole of
+   * which they wait: then `isCut` is true. `gone` are the items that nobody waits for any more.
+   */
+  function takeGroup(isGone: (waiter: W) => boolean): { group: W[]; gone: W[]; isCut: boolean } {
     const group: W[] = [], gone: W[] = [];
-    const share = Math.max(1, Math.floor(limits.items / ready.length));
+    crowded = ready.length > 1 ? crowdedGroups : crowded - 1;
+    const others = count - Math.max(...ready.map((queue) => queue.count)); // all but those of the owner with most
+    const most = crowded > 0 ? Math.min(limits.items, Math.max(leastItems, 2 * others)) : limits.items;
+    const share = Math.max(1, Math.floor(most / ready.length));
     let total = 0, isFull = false;
-    while (group.length < limits.items && ready.length > 0 && !isFull) {
+    while (group.length < most && ready.length > 0 && !isFull) {
       const queue = ready.shift()!;
-      const end = Math.min(limits.items, group.length + share);
+      const end = Math.min(most, group.length + share);
       let taken = 0;
       for (; taken < queue.waiters.length && group.length < end; taken++) {
         const waiter = queue.waiters[taken]!;
@@ -85,7 +95,7 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
       for (const waiter of queue.waiters.splice(0, taken)) adjust(queue, waiter, -1);
       if (queue.waiters.length > 0) isFull ? ready.unshift(queue) : ready.push(queue);
     }
-    return { group, gone };
+    return { group, gone, isCut: most < limits.items && ready.length > 0 };
   }
 
   /** Takes out the items whose deadline has passed. */
@@ -104,11 +114,11 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
 
   /** Must be called when an item that was taken out is decided or given up. Queues the next item parked behind it. */
   function leave(waiter: W): void {
-    const chain = waiter.conflictKey === undefined ? undefined : chains.get(waiter.conflictKey);
+    const chain = chains.get(waiter.conflictKey);
     if (chain?.[0] !== waiter) return;
     chain.shift();
     const [next] = chain;
-    if (next === undefined) chains.delete(waiter.conflictKey!);
+    if (next === undefined) chains.delete(waiter.conflictKey);
     else enqueue(queues.get(next.owner)!, next);
   }
 

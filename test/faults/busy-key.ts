@@ -118,6 +118,14 @@ export const unknownSessions = busyKey({
     })),
 });
 
+export const batchesOfRecords = busyKey({
+  fill: async () => {},
+  pieces: ({ deployId }) =>
+    Array.from({ length: 500 }, (_, index) => ({
+      ...{ deployId, sessionId: `s-${index}`, status: 1, content: { output: "Here is your answer. ".repeat(10) } },
+    })),
+});
+
 export const fullWaitingRoom = busyKey({
   fill: ({ database, clock }, { workspaceId }) =>
     database.write([

@@ -5,7 +5,7 @@ import { memoryOf, startFile, startService, startSqld, until } from "../conforma
 import { requireSqld } from "../conformance/sqld.ts";
 import type { Runtime } from "../runtimes.ts";
 import { killedInBatches } from "./batches.ts";
-import { fullWaitingRoom, unknownSessions } from "./busy-key.ts";
+import { batchesOfRecords, fullWaitingRoom, unknownSessions } from "./busy-key.ts";
 import { audit, createSeededDatabase } from "./audit.ts";
 import type { Audit } from "./audit.ts";
 import { clientQueue } from "./client-queue.ts";
@@ -257,6 +257,7 @@ export const faults: Record<string, Fault> = {
   "file removed, replaced or written over": lostFile,
   "feedback of one key on sessions that do not exist": unknownSessions,
   "feedback of one key for a full waiting room": fullWaitingRoom,
+  "batches of records of one key": batchesOfRecords,
   "hostile bodies": hostileBodies,
   "stalled bodies": stalledBodies,
   "1,000 slow clients": slowClients,
