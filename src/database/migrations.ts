@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "040-price-caches-and-tiers";
+export const latestMigration = "041-delete-webhooks-in-slices";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1351,6 +1351,18 @@ update reindexing set position = 0;
 
 select 'Tokens of ' || total || ' records are counted by an older rule. See reindex' as notice
 from (select count(*) as total from diagnoses) where total > 0;
+`,
+  },
+  {
+    name: "041-delete-webhooks-in-slices",
+    checksum: "972d1db1ab1dcd4073e93b32550df8632c419abaae12f210c708a04ab7373226",
+    sql: `-- Webhooks that are deleted, and some of whose deliveries are left, which are removed a few at a time.
+create table deleted_webhooks (
+  id text primary key,
+  workspace_id text
+) strict;
+
+create index deleted_webhooks_by_workspace on deleted_webhooks (workspace_id);
 `,
   },
 ];

@@ -127,10 +127,13 @@ const batchRows = 256;
 const batchBytes = 1024 * 1024; // of the texts of versions
 
 /** Removes a batch of the rows of a table that belong to a workspace. `first` is the first table of its noun. */
-function removeFrom({ name, key = "id", holder, bytes }: Table, first: string): string {
+function removeFrom({ name, key = "id", holder, former, bytes }: Table, first: string): string {
+  const holders = [first, ...former === undefined ? [] : [former]];
   const owner = holder === undefined
     ? "workspace_id = :id"
-    : `${holder} in (select id from ${first} where workspace_id = :id)`;
+    : `${holder} in (${
+      holders.map((table) => `select id from ${table} where workspace_id = :id`).join(" union all ")
+    })`;
   const rows = (columns: string) => `select ${columns} from ${name} where ${owner} limit ${batchRows}`;
   const batch = bytes === undefined ? rows(key) : `select ${key} from (
       select ${key}, sum(bytes) over (order by ${key} rows between unbounded preceding and 1 preceding) as before

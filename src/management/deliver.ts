@@ -29,9 +29,13 @@ const removalBatch = 256; // rows
 /** Whether a process may send to a webhook, which is `w`, at `:now`. A lease that ends later than any came from a wrong clock. */
 const isFree = `(w.leased_until <= :now or w.leased_until > :now + ${2 * leaseTime}) and ${hasCome("w.paused_until")}`;
 
-/** What delivers: its store, how to send, when to end, and what gets the result of each attempt and what failed here. */
+/**
+ * What delivers: its store, how to send, when to end, and what gets the result of each attempt and what failed here. With `isAlone`
+ * no other process delivers, so that a lease at its start is of one that has ended.
+ */
 export type DeliveryParts = {
   store: Store;
+  isAlone?: boolean;
   send: Send;
   isOver(): boolean;
   onAttempt(result: "delivered" | "retried" | "failed"): void;
@@ -46,10 +50,18 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
   const { store: { database, clock }, isOver, onError } = parts;
   const turns = new Map<WebhookId, Promise<void>>(), shares = createShares(maxTurns);
   let seen = -1; // the position up to which every webhook has its deliveries
+  let hasFreed = parts.isAlone !== true;
   return {
     async look() {
       const [found] = await database.read({ sql: "select exists (select 1 from webhooks) as has_any" });
       if (found!.has_any === 0) return false;
+      if (!hasFreed) {
+        await database.write([{
+          sql: "update webhooks set leased_until = :now where leased_until > :now",
+          args: { now: clock() },
+        }]);
+        hasFreed = true;
+      }
       const head = await findHead(database);
       if (head !== seen && await makeDeliveries(parts)) seen = head;
       // Those of each workspace come in turn, so that the slow receivers of one leave room for those of others.

@@ -10,6 +10,8 @@ export type Table = {
   key?: string;
   /** The column that names a row of the noun's first table, where that one says whose a row is. Default: `workspace_id` does. */
   holder?: string;
+  /** The table of deleted rows of the first one, whose rows may be left here. */
+  former?: string;
   /** How long a row is, in SQL, where it may be so long that few are removed at once. */
   bytes?: string;
   /** Other code removes its rows: with calls and records, by a trigger, or last of all. */
@@ -177,8 +179,17 @@ export const nouns = {
     title: "address",
     tables: [
       { name: "webhooks" },
+      { name: "deleted_webhooks" },
       { name: "webhook_secrets", key: "webhook_id, secret", holder: "webhook_id" },
-      { name: "webhook_deliveries", key: "webhook_id, number", holder: "webhook_id", bytes: "octet_length(event)" },
+      {
+        ...{
+          name: "webhook_deliveries",
+          key: "webhook_id, number",
+          holder: "webhook_id",
+          bytes: "octet_length(event)",
+        },
+        former: "deleted_webhooks",
+      },
     ],
     audit: { unlogged: ["createdAt", "lastSuccessAt", "oldestDueAt"] },
     page: "webhooks/:id",

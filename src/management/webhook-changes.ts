@@ -8,6 +8,7 @@ import { actionsOf } from "./event-types.ts";
 import { operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { updateOf } from "./table.ts";
+import { stopAll, stopFirst } from "./webhook-leftovers.ts";
 import { credential, events, issue, NewWebhook, passOver, readUrl, requireWebhook, url, Webhook } from "./webhooks.ts";
 import type { reasons } from "./webhooks.ts";
 
@@ -112,6 +113,7 @@ export const enableWebhook = operation({
   async run(management, { id }) {
     const before = await requireWebhook(management, id);
     if (before.disabledAt === null) return before;
+    await stopAll(management.database, id);
     const on = { disabledAt: null, disabledReason: null };
     return await change(management, "webhook.enabled", before, on, [
       passOver(id),
@@ -124,11 +126,7 @@ export const enableWebhook = operation({
 export async function disable(management: Management, before: Webhook, reason: (typeof reasons)[number]) {
   if (before.disabledAt !== null) return before;
   const off = { disabledAt: management.clock(), disabledReason: reason };
-  const after = await change(management, "webhook.disabled", before, off, [{
-    sql: `update webhook_deliveries set due_at = null, outcome = 'stopped'
-      where webhook_id = ? and due_at is not null`,
-    args: [before.id],
-  }]);
+  const after = await change(management, "webhook.disabled", before, off, [stopFirst(before.id)]);
   return { ...after, oldestDueAt: null };
 }
 

@@ -13,6 +13,7 @@ import { actionsOf, typesWanted } from "./event-types.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { insertInto, tableOf } from "./table.ts";
+import { deleteStatements } from "./webhook-leftovers.ts";
 
 export const formats = ["standard", "github", "slack"] as const;
 export type Format = (typeof formats)[number];
@@ -56,9 +57,10 @@ export const NewWebhook = shape("NewWebhook", {
 });
 export type NewWebhook = Infer<typeof NewWebhook>;
 
-const oldestDueAt = `(
+// Of a webhook that is off nothing is due any more, although not all of it may be marked yet.
+const oldestDueAt = `iif(disabled_at is null, (
   select created_at from webhook_deliveries where webhook_id = webhooks.id and due_at is not null order by number limit 1
-)`;
+), null)`;
 export const webhookTable = tableOf(Webhook, `select *, ${oldestDueAt} as oldest_due_at from webhooks`);
 
 /** When the oldest event came that a webhook has not got yet, in Unix ms. It takes one search for each webhook. */
@@ -223,11 +225,8 @@ export const deleteWebhook = operation({
   async run(management, { id }) {
     const found = await requireWebhook(management, id);
     const { workspaceId, address, events, format } = found;
-    await management.commit([{ action: "webhook.deleted", id, workspaceId, before: { address, events, format } }], [
-      { sql: "delete from webhook_deliveries where webhook_id = ?", args: [id] },
-      { sql: "delete from webhook_secrets where webhook_id = ?", args: [id] },
-      { sql: "delete from webhooks where id = ?", args: [id] },
-    ]);
+    const change = { action: "webhook.deleted", id, workspaceId, before: { address, events, format } };
+    await management.commit([change], deleteStatements(id));
     return found;
   },
 });

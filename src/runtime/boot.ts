@@ -84,6 +84,8 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const sending = { allowed, proxy, timeout: webhookTimeout };
   const deliverer = startDeliverer({
     ...{ database, clock, log, metrics: service.metrics },
+    // A file is claimed by the one process that serves it.
+    isAlone: fileOf(config.database) !== undefined,
     send: (request) => send(request, sending),
   });
   measureProcess(service.metrics);

@@ -16,7 +16,15 @@ const removalInterval = 3_600_000; // ms
 const patience = 3_000; // ms that a service which stops leaves to receivers
 const warningInterval = 60_000; // ms between two errors that are logged, as the next look mostly has the same
 
-export type DelivererParts = { database: Database; clock: Clock; log: Log; metrics: Metrics; send: Send };
+/** `isAlone`: whether no other process may serve the database. */
+export type DelivererParts = {
+  database: Database;
+  isAlone?: boolean;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  send: Send;
+};
 
 export type Deliverer = {
   /** Looks whether there are webhooks now, unless it knows of some. It is called for what may have made the first one. */
@@ -27,13 +35,14 @@ export type Deliverer = {
 
 /** Starts the delivery, which looks each `interval` ms. */
 export function startDeliverer(
-  { database, clock, log, metrics, send }: DelivererParts,
+  { database, isAlone = false, clock, log, metrics, send }: DelivererParts,
   interval = lookInterval,
 ): Deliverer {
   const store = { database: yielding(database), clock };
   let isStopped = false, loggedAt = -Infinity, removedAt = -Infinity;
   const delivery = createDelivery({
     store,
+    isAlone,
     send,
     isOver: () => isStopped,
     onAttempt: metrics.counter(

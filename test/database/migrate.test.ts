@@ -84,6 +84,7 @@ const landed = {
   "036-keep-starts-of-budgets": "2eb618d3f1a9159dfb9acb477cfffca8fb2a859398197b97fd1fe17a4b0aa20a",
   "038-count-waiting-feedback": "d4ff6a9c60ba2fa140c91c2697d4717464988d28adcabe90e2a734fc8f2ef700",
   "040-price-caches-and-tiers": "db4e98a4887c11cb26f6e035d9529dba95d6910bb2cb2519f66ec799f4e895f2",
+  "041-delete-webhooks-in-slices": "972d1db1ab1dcd4073e93b32550df8632c419abaae12f210c708a04ab7373226",
 };
 
 test("a migration that has landed is never edited", () => {

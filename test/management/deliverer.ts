@@ -8,10 +8,11 @@ import type { World } from "../helpers.ts";
 export type Answering = (request: WebhookRequest) => Partial<Awaited<ReturnType<Send>>> | Error;
 
 /** What delivers in a process of a world, and what it has sent. The receiver takes everything unless it answers otherwise. */
-export function deliverer(world: Pick<World, "database" | "now">, answer: Answering = () => ({})) {
+export function deliverer(world: Pick<World, "database" | "now">, answer: Answering = () => ({}), isAlone = false) {
   const sent: WebhookRequest[] = [], results: string[] = [], errors: unknown[] = [];
   const delivery = createDelivery({
     store: { database: world.database, clock: () => world.now },
+    isAlone,
     // deno-lint-ignore require-await
     async send(request) {
       sent.push(request);

@@ -2,16 +2,19 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
+import type { Database } from "../../src/database/database.ts";
 import { notPublic } from "../../src/common/outbound-url.ts";
 import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
 import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";
 import type { Delivery } from "../../src/management/webhook-deliveries.ts";
 import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
+import { finishWebhooks } from "../../src/management/webhook-leftovers.ts";
 import { createWebhook, findOldestDue } from "../../src/management/webhooks.ts";
 import type { NewWebhook, Webhook } from "../../src/management/webhooks.ts";
 import { startDeliverer } from "../../src/runtime/deliverer.ts";
 import { call } from "../actions.ts";
+import { verifyBalanced } from "../balanced.ts";
 import { captureLog, counting, createTenant, createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { deliverer } from "./deliverer.ts";
@@ -352,6 +355,87 @@ test("a process that ended is replaced after its lease, whatever its clock said"
   await rename(world, "Newer");
   await lease(world.now + 9 * day);
   assert.is((await run()).length, 1);
+});
+
+test("a process that alone may serve the database does not wait for the lease of one that was killed", async () => {
+  const world = await createWorld();
+  await create(world, { events: "workspace.updated" });
+  await rename(world, "New");
+  const lease = () =>
+    world.database.write([{ sql: "update webhooks set leased_until = ?", args: [world.now + 60 * second] }]);
+  await lease();
+  const { run } = deliverer(world, () => ({}), true);
+  assert.is((await run()).length, 1);
+  // A lease that begins later is its own.
+  await rename(world, "Newer");
+  await lease();
+  assert.equal(await run(), []);
+});
+
+/** The same world, and the most deliveries that one transaction has changed. */
+async function withDeliveries(count: number) {
+  const world = await createWorld(), { database } = world;
+  const { id } = await create(world, { events: "workspace.updated" });
+  await database.write([{
+    sql: `insert into webhook_deliveries (webhook_id, number, event_id, type, event, created_at, due_at)
+      select ?, value, 'evt_' || value, 'workspace.updated', '{}', ?, 0 from generate_series(1, ?)`,
+    args: [id, world.now, count],
+  }]);
+  const left = async () => {
+    const sql = "select count(*) as rows, count(due_at) as due from webhook_deliveries";
+    const [row] = await database.read({ sql });
+    return [Number(row!.rows), Number(row!.due)];
+  };
+  let most = 0;
+  const watched: Database = {
+    ...database,
+    async write(statements) {
+      const before = await left(), results = await database.write(statements), after = await left();
+      most = Math.max(most, ...before.map((count, nth) => count - after[nth]!));
+      return results;
+    },
+  };
+  const service = await createWorld({ database: watched, tenant: world });
+  const check = () => finishWebhooks({ database: watched }, () => false);
+  return { world, service, id, left, check, most: () => most };
+}
+
+test("a webhook is deleted with its deliveries, at most 1,000 of them in one transaction", async () => {
+  const { world, service, id, left, check, most } = await withDeliveries(2_500);
+  taken(await service.manage("DELETE", `/webhooks/${id}`));
+  refused(await service.manage("GET", `/webhooks/${id}`), 404, `Webhook ${id} not found`);
+  await rename(world, "New");
+  assert.equal(await deliverer(world).run(), []);
+  await check();
+  assert.equal([await left(), most()], [[0, 0], 1_000]);
+  assert.equal(await world.database.read({ sql: "select * from deleted_webhooks" }), []);
+  await verifyBalanced(world.admin);
+});
+
+test("a workspace is deleted with what is left of its deleted webhooks", async () => {
+  const { world, service, id, left } = await withDeliveries(2_500);
+  const { workspaceId } = world;
+  await world.database.write([{ sql: "update webhooks set workspace_id = ?", args: [workspaceId] }]);
+  taken(await service.manage("DELETE", `/webhooks/${id}`));
+  assert.equal(await left(), [1_500, 1_500]);
+  while (!taken<{ isDone: boolean }>(await service.manage("DELETE", `/workspaces/${workspaceId}?confirm=Acme`)).isDone);
+  assert.equal(await left(), [0, 0]);
+  assert.equal(await world.database.read({ sql: "select * from deleted_webhooks" }), []);
+});
+
+test("a webhook is switched off with what was due, at most 1,000 deliveries in one transaction", async () => {
+  for (const isChecked of [true, false]) {
+    const { world, service, id, left, check, most } = await withDeliveries(2_500);
+    const off = taken<Webhook>(await service.manage("POST", `/webhooks/${id}/disable`));
+    assert.equal(taken(await service.manage("GET", `/webhooks/${id}`)), off);
+    assert.equal([off.oldestDueAt, await findOldestDue(world.database)], [null, null]);
+    if (isChecked) await check();
+    // Whether the rest has been stopped by then or not, nothing of it is sent.
+    taken(await service.manage("POST", `/webhooks/${id}/enable`));
+    await rename(world, "New");
+    assert.is((await deliverer(world).run()).length, 1);
+    assert.equal([await left(), most()], [[2_501, 0], 1_000]);
+  }
 });
 
 test("webhooks take turns, and those of one workspace leave room for others", async () => {

@@ -1,0 +1,72 @@
+// What is left to do for many deliveries of a webhook that was deleted or switched off. The change itself does it for the first
+// ones, and services do it for the others, a few in each transaction.
+import type { WebhookId } from "../common/ids.ts";
+import type { Database, Statement } from "../database/database.ts";
+import { text } from "../database/row.ts";
+import { endOfTick } from "../database/yielding.ts";
+import type { Store } from "./operation.ts";
+
+const slice = 1_000; // deliveries, which take some milliseconds
+
+/** Removes deliveries of a webhook. */
+const removeSome = (id: string): Statement => ({
+  sql: `delete from webhook_deliveries where webhook_id = :id and number in (
+      select number from webhook_deliveries where webhook_id = :id limit ${slice}
+    )`,
+  args: { id },
+});
+
+/** Ends deliveries of a webhook that are due. */
+const stopSome = (id: string): Statement => ({
+  sql: `update webhook_deliveries set due_at = null, outcome = 'stopped' where webhook_id = :id and number in (
+      select number from webhook_deliveries where webhook_id = :id and due_at is not null order by number limit ${slice}
+    ) returning 1`,
+  args: { id },
+});
+
+/** Deletes a webhook with its first deliveries. `finishWebhooks` removes the others. */
+export const deleteStatements = (id: WebhookId): Statement[] => [
+  removeSome(id),
+  {
+    sql: `insert into deleted_webhooks (id, workspace_id)
+      select id, workspace_id from webhooks w
+      where id = :id and exists (select 1 from webhook_deliveries where webhook_id = w.id)`,
+    args: { id },
+  },
+  { sql: "delete from webhook_secrets where webhook_id = ?", args: [id] },
+  { sql: "delete from webhooks where id = ?", args: [id] },
+];
+
+/** Ends the first deliveries that are due of a webhook that is switched off. `finishWebhooks` ends the others. */
+export const stopFirst: (id: WebhookId) => Statement = stopSome;
+
+/** Ends all that is due of a webhook that is off, before it is switched on again. */
+export async function stopAll(database: Database, id: WebhookId): Promise<void> {
+  for (let isDone = false; !isDone;) {
+    const [stopped] = await database.write([stopSome(id)]);
+    isDone = stopped!.length < slice;
+    await endOfTick();
+  }
+}
+
+/** Finishes the deletions and switches of webhooks. */
+export async function finishWebhooks({ database }: Pick<Store, "database">, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const [row] = await database.read({
+      sql: `select id, 1 as is_deleted from deleted_webhooks union all
+        select id, 0 from webhooks where disabled_at is not null and exists (
+          select 1 from webhook_deliveries d where d.webhook_id = webhooks.id and due_at is not null
+        ) limit 1`,
+    });
+    if (row === undefined) return;
+    const id = text(row, "id");
+    await database.write(
+      row.is_deleted === 0 ? [stopSome(id)] : [removeSome(id), {
+        sql: `delete from deleted_webhooks
+          where id = :id and not exists (select 1 from webhook_deliveries where webhook_id = :id)`,
+        args: { id },
+      }],
+    );
+    await endOfTick();
+  }
+}
