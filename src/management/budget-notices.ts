@@ -5,24 +5,29 @@ import { integer, text, textOrNull } from "../database/row.ts";
 import type { Row } from "../database/database.ts";
 import { countSpending, periodOf } from "./budget-spending.ts";
 import type { Length } from "./budget-spending.ts";
-import { announce, batch, isNew, startOfNotice } from "./notices.ts";
+import { announce, batch, isHighest, startOfNotice } from "./notices.ts";
 import type { Notice } from "./notices.ts";
 import type { Store } from "./operation.ts";
+
+const thresholds = "'[' || b.thresholds || ']'";
+const factOf = (threshold: string) => `p.period || ' ' || ${threshold} || ' ' || b.amount`;
 
 /** SQLite compares amounts as floating-point numbers, so that this finds a few more. Another amount has thresholds of its own. */
 const reached = `
   select b.*, p.period, p.cost, t.value as percent
   from budgets b cross join budget_periods p on p.budget_id = b.id
-  cross join json_each('[' || b.thresholds || ']') t
+  cross join json_each(${thresholds}) t
   where cast(p.cost as real) * 100 >= cast(b.amount as real) * t.value * (1 - 1e-9)
     and b.workspace_id not in (select id from deleted_workspaces)
-    and ${isNew("budget.reached", "b.id", "p.period || ' ' || t.value || ' ' || b.amount")}
+    and ${isHighest("budget.reached", "b.id", thresholds, factOf)}
   order by b.id, p.period, t.value`;
 
 async function findReached({ database, clock }: Store): Promise<Notice[]> {
   const now = clock();
-  return (await database.read({ sql: reached })).filter((row) => isReached(row) && isPresent(row, now)).map(toNotice)
-    .slice(0, batch);
+  const rows = (await database.read({ sql: reached })).filter((row) => isReached(row) && isPresent(row, now));
+  // The last one of each budget and period is the highest.
+  const highest = new Map(rows.map((row) => [`${text(row, "id")} ${text(row, "period")}`, row]));
+  return [...highest.values()].slice(0, batch).map(toNotice);
 }
 
 const isReached = (row: Row): boolean =>

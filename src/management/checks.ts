@@ -9,7 +9,6 @@ import type { Store } from "./operation.ts";
 import { noticeQuotas } from "./quota-notices.ts";
 import { noticeExpiries } from "./expiry-notices.ts";
 import { checkGuards } from "./rollout-checks.ts";
-import { finishWebhooks } from "./webhook-leftovers.ts";
 
 /**
  * What checks work with. `isOver` says whether to end, and is called between transactions. A check that takes longer than
@@ -48,7 +47,6 @@ const checks: readonly Check[] = [
   { name: "budgets", run: ({ store, isOver }) => noticeBudgets(store, isOver) },
   { name: "quotas", run: ({ store, isOver }) => noticeQuotas(store, isOver) },
   { name: "expiries", run: ({ store, isOver }) => noticeExpiries(store, isOver) },
-  { name: "webhooks", run: ({ store, isOver }) => finishWebhooks(store, isOver) },
   { name: "change requests", run: ({ store, isOver }) => expireRequests(store, isOver) },
 ];
 

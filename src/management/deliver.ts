@@ -14,6 +14,7 @@ import type { Session, Store } from "./operation.ts";
 import { attempt, findDue, hasCome, hasDue, judge, store as storeAttempt } from "./webhook-attempts.ts";
 import type { Send } from "./webhook-attempts.ts";
 import { disable } from "./webhook-changes.ts";
+import { finishWebhooks, hasUnfinished } from "./webhook-leftovers.ts";
 import { isActive, nextNumber, requireWebhook, Webhook } from "./webhooks.ts";
 
 export type { Send } from "./webhook-attempts.ts";
@@ -43,7 +44,7 @@ export type DeliveryParts = {
 };
 
 /**
- * Makes what delivers. `look` begins with all that there is to do, and returns whether there are webhooks. `rest` resolves when
+ * Makes what delivers. `look` begins with all that there is to do, and returns whether there are webhooks, or some to finish. `rest` resolves when
  * that has ended: once nothing is due, or after `isOver` with the request that is being sent.
  */
 export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>; rest(): Promise<void> } {
@@ -53,8 +54,11 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
   let hasFreed = parts.isAlone !== true;
   return {
     async look() {
-      const [found] = await database.read({ sql: "select exists (select 1 from webhooks) as has_any" });
-      if (found!.has_any === 0) return false;
+      const sql = `select exists (select 1 from webhooks) as has_any, ${hasUnfinished} as is_unfinished`;
+      const [found] = await database.read({ sql });
+      const isUnfinished = found!.is_unfinished !== 0;
+      if (isUnfinished) await finishWebhooks(database, isOver);
+      if (found!.has_any === 0) return isUnfinished;
       if (!hasFreed) {
         await database.write([{
           sql: "update webhooks set leased_until = :now where leased_until > :now",

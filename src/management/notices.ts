@@ -26,6 +26,21 @@ export type Notice = {
 export const isNew = (action: string, subject: string, fact: string): string =>
   `not exists (select 1 from notices where action = '${action}' and subject = ${subject} and fact = ${fact})`;
 
+/**
+ * The condition that neither a threshold nor a higher one has a notice yet. `thresholds` is a JSON array of all of them, of which
+ * one is in `t.value`. `fact` is made of one.
+ */
+export const isHighest = (
+  action: string,
+  subject: string,
+  thresholds: string,
+  fact: (threshold: string) => string,
+): string =>
+  `not exists (
+      select 1 from json_each(${thresholds}) h cross join notices n
+      where h.value >= t.value and n.action = '${action}' and n.subject = ${subject} and n.fact = ${fact("h.value")}
+    )`;
+
 /** Changes something on behalf of the service. `run` runs again if another change was made meanwhile. */
 export async function performUpkeep<T>(store: Store, run: (management: Management) => Promise<T>): Promise<T> {
   const session: Session = { ...store, caller: { source: "embedded", actor: "upkeep", role: "owner" } };

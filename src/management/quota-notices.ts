@@ -5,27 +5,29 @@ import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { findUsedBefore } from "../ledger/usage.ts";
 import { forecast, startOfPace } from "./forecast.ts";
-import { announce, batch, isNew, startOfNotice } from "./notices.ts";
+import { announce, batch, isHighest, isNew, startOfNotice } from "./notices.ts";
 import type { Notice } from "./notices.ts";
 import type { Store } from "./operation.ts";
 
 const thresholds = [50, 80, 90, 100]; // percent
 const day = 86_400_000; // ms
 
-/** Another quota has thresholds of its own. */
+const factOf = (threshold: string) => `q.month || ' ' || ${threshold} || ' ' || w.monthly_limit`;
+
+/** The highest threshold that each quota has reached. Another quota has thresholds of its own. */
 const reached = `
-  select w.id, w.monthly_limit, q.month, q.reads + q.submits as used, t.value as percent
+  select w.id, w.monthly_limit, q.month, q.reads + q.submits as used, max(t.value) as percent
   from workspaces w cross join quota_usage q on q.workspace_id = w.id and q.month >= :since
   cross join json_each(:thresholds) t
   where w.monthly_limit > 0 and (q.reads + q.submits) * 100 >= w.monthly_limit * t.value
     and w.id not in (select id from deleted_workspaces)
-    and ${isNew("quota.reached", "w.id", "q.month || ' ' || t.value || ' ' || w.monthly_limit")}
+    and ${isHighest("quota.reached", "w.id", ":thresholds", factOf)}
     -- The quota of a month that is over may have been another one.
     and (q.month >= :month or not exists (
       select 1 from audit_log a where a.target_id = w.id and a.action = 'workspace.updated' and a.created_at >= :start
         and a.after ->> 'monthlyLimit' is not null
     ))
-  order by w.id, q.month, t.value limit ${batch}`;
+  group by w.id, q.month order by w.id, q.month limit ${batch}`;
 
 async function findReached({ database, clock }: Store): Promise<Notice[]> {
   const now = clock(), month = monthOf(now);

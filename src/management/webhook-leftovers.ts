@@ -4,7 +4,6 @@ import type { WebhookId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
-import type { Store } from "./operation.ts";
 
 const slice = 1_000; // deliveries, which take some milliseconds
 
@@ -49,15 +48,20 @@ export async function stopAll(database: Database, id: WebhookId): Promise<void> 
   }
 }
 
-/** Finishes the deletions and switches of webhooks. */
-export async function finishWebhooks({ database }: Pick<Store, "database">, isOver: () => boolean): Promise<void> {
-  while (!isOver()) {
-    const [row] = await database.read({
-      sql: `select id, 1 as is_deleted from deleted_webhooks union all
-        select id, 0 from webhooks where disabled_at is not null and exists (
-          select 1 from webhook_deliveries d where d.webhook_id = webhooks.id and due_at is not null
-        ) limit 1`,
-    });
+const isLeft = `select 1 from webhook_deliveries d where d.webhook_id = webhooks.id and due_at is not null`;
+const unfinished = `
+  select id, 1 as is_deleted from deleted_webhooks
+  union all select id, 0 from webhooks where disabled_at is not null and exists (${isLeft}) limit 1`;
+
+/** Whether there is anything to finish. */
+export const hasUnfinished = `exists (${unfinished})`;
+
+const maxSlices = 8; // in a row. What is due to other webhooks is sent between two looks
+
+/** Goes on with deletions of webhooks, and with those that are switched off. */
+export async function finishWebhooks(database: Database, isOver: () => boolean): Promise<void> {
+  for (let slices = 0; slices < maxSlices && !isOver(); slices++) {
+    const [row] = await database.read({ sql: unfinished });
     if (row === undefined) return;
     const id = text(row, "id");
     await database.write(

@@ -102,11 +102,10 @@ class Recount {
         const isOver = month < monthOf(now);
         if (month < monthOf(now - day) || isOver && changedAt >= Date.parse(monthOf(now)) || limit === 0) continue;
         const used = this.usedOf(tenant, month);
-        for (const percent of [50, 80, 90, 100]) {
-          if (used >= limit * percent / 100) {
-            this.facts.add(`quota.reached ${this.ids[tenant]} ${month} ${percent} ${limit}`);
-          }
-        }
+        this.reach(
+          [50, 80, 90, 100].filter((percent) => used >= limit * percent / 100),
+          (percent) => `quota.reached ${this.ids[tenant]} ${month} ${percent} ${limit}`,
+        );
       }
       if (!this.hasSteppingClock && this.willNotLast(tenant, now)) {
         this.facts.add(`quota.forecast ${this.ids[tenant]} ${monthOf(now)}`);
@@ -119,12 +118,11 @@ class Recount {
           period >= periodOf(per, now - day) && period >= periodOf(per, changedAt);
         if (!isPresent) continue;
         const spent = this.spentOf(budget, period);
-        for (const percent of [50, 80, 100]) {
+        this.reach(
           // 10^-4 USD, of which a cent has 100, times 100 for percents.
-          if (spent * 100 >= percent * cents * 100) {
-            this.facts.add(`budget.reached ${id} ${period} ${percent} ${cents / 100}`);
-          }
-        }
+          [50, 80, 100].filter((percent) => spent * 100 >= percent * cents * 100),
+          (percent) => `budget.reached ${id} ${period} ${percent} ${cents / 100}`,
+        );
       }
     }
     for (const { id, createdAt, expiresAt } of this.keys) {
@@ -135,6 +133,13 @@ class Recount {
         }
       }
     }
+  }
+
+  /** Of several thresholds that are reached the highest is said, and none below one that was. */
+  reach(percents: number[], factOf: (percent: number) => string): void {
+    const highest = percents.at(-1);
+    const isSaid = [50, 80, 90, 100].some((percent) => percent > highest! && this.facts.has(factOf(percent)));
+    if (highest !== undefined && !isSaid) this.facts.add(factOf(highest));
   }
 
   /** As the console computes it: by whole days. */

@@ -41,7 +41,7 @@ const slackText = async (event: Event): Promise<string> => {
   return (JSON.parse((await requestFor(receiver, JSON.stringify(event), 0)).body) as { text: string }).text;
 };
 
-test("each threshold of a quota is said once, by whichever service finds it, and in order", async () => {
+test("a threshold of a quota is said once, by whichever service finds it, and of several the highest", async () => {
   const world = await createWorld({ monthlyLimit: 10 });
   const month = "2026-11", quota = 10;
   await use(world, 4);
@@ -53,8 +53,7 @@ test("each threshold of a quota is said once, by whichever service finds it, and
   assert.equal(await saidOf(world), [half]);
   await use(world, 5);
   await Promise.all([1, 2, 3].map(() => check(world)));
-  const rest = [80, 90, 100].map((percent) => ["quota.reached", month, percent, 10, quota]);
-  assert.equal(await saidOf(world), [half, ...rest]);
+  assert.equal(await saidOf(world), [half, ["quota.reached", month, 100, 10, quota]]);
   const [first] = await eventsOf(world) as [Event];
   const { subject, source, actor, path, before } = first;
   assert.equal([subject, source, actor, path, before], [
@@ -76,13 +75,13 @@ test("another quota has thresholds of its own, and the same one again says nothi
   await check(world);
   await setLimit(world, 10);
   await check(world);
-  assert.is((await saidOf(world)).length, 2);
+  assert.is((await saidOf(world)).length, 1);
   await setLimit(world, 16);
   await check(world);
-  assert.equal((await saidOf(world)).slice(2), [["quota.reached", "2026-11", 50, 8, 16]]);
+  assert.equal((await saidOf(world)).slice(1), [["quota.reached", "2026-11", 50, 8, 16]]);
   await setLimit(world, 0);
   await check(world);
-  assert.is((await saidOf(world)).length, 3);
+  assert.is((await saidOf(world)).length, 2);
 });
 
 test("a threshold that was passed while no service ran is said up to a day after the month", async () => {
@@ -261,6 +260,25 @@ test("a budget says its thresholds once for a period, and shows what is spent", 
   await verifyBalanced(world.admin);
   taken(await world.manage("DELETE", `/budgets/${budget.id}`));
   assert.equal(await list(world), []);
+  await verifyBalanced(world.admin);
+});
+
+test("a budget below what is spent is one event, of its highest threshold", async () => {
+  const world = await createWorld();
+  await spend(world, 9);
+  const { id } = await create(world, { amount: "6", per: "month", at: "50,80,100,150,200" });
+  await Promise.all([1, 2, 3].map(() => check(world)));
+  const said = async () => (await saidOf(world)).map(([, , percent, spent, amount]) => [percent, spent, amount]);
+  assert.equal(await said(), [[150, "9", "6"]]);
+  // Thresholds below what was said say nothing more, and those above say so once they are reached.
+  taken(await world.manage("PATCH", `/budgets/${id}`, { at: "50,120,150,200" }));
+  await check(world);
+  assert.is((await said()).length, 1);
+  await spend(world, 3);
+  await check(world);
+  taken(await world.manage("PATCH", `/budgets/${id}`, { amount: "4" }));
+  await check(world);
+  assert.equal((await said()).slice(1), [[200, "12", "6"], [200, "12", "4"]]);
   await verifyBalanced(world.admin);
 });
 
