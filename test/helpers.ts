@@ -24,6 +24,7 @@ import { migrations } from "../src/database/migrations.ts";
 import { createContext, createShared, serveDatabase } from "../src/http/service.ts";
 import type { ServiceSettings } from "../src/http/service.ts";
 import type { GroupLimits } from "../src/ledger/waiting-room.ts";
+import { holdAnswer } from "./outputs.ts";
 import { openSnapshot, takeSnapshot } from "./snapshots.ts";
 import type { Snapshot } from "./snapshots.ts";
 
@@ -211,12 +212,15 @@ export async function createWorld(
         headers: { ...bearer(key), "Content-Type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
-    manage: (method: string, path: string, body?: unknown, headers = {}) =>
-      world.send(`/admin/v1${path}`, {
+    manage: async (method: string, path: string, body?: unknown, headers = {}) => {
+      const answer = await world.send(`/admin/v1${path}`, {
         method,
         headers: { ...bearer(adminToken), ...headers },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      }),
+      });
+      holdAnswer(method, path, answer);
+      return answer;
+    },
   });
 }
 

@@ -6,7 +6,7 @@ import { newId } from "../common/ids.ts";
 import type { BudgetId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { integer } from "../database/row.ts";
 import { usd } from "../schema/ledger.ts";
-import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
+import { described, oneOf, option, optional, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { apiKeyTable } from "./api-keys.ts";
@@ -54,7 +54,11 @@ const BudgetState = shape("BudgetState", {
   period: described(v.text, "The present day or month, as 2027-01-31 or 2027-01"),
   spent: described(usd, "What the records of the period cost, in USD, exact to the last decimal"),
   percent: described(
-    v.numberIn(0, 1e18),
+    // What is spent has no bound, and an amount may be a cent.
+    predicate<number>("a number from 0", (value) => Number.isFinite(value) && Number(value) >= 0, {
+      type: "number",
+      minimum: 0,
+    }),
     "The share of the amount that is spent, in percent, rounded down to one digit",
   ),
   unpriced: described(v.count, "How many records of the period have no cost, as they lack tokens, a model or a price"),

@@ -169,6 +169,6 @@ export const numberedPage = {
 /** A value in the history of a deployment. */
 export const versionStateOrName = predicate<number | boolean | string>(
   "a version, true, false or a name",
-  (value) => ["number", "boolean", "string"].includes(typeof value),
+  (value) => Number.isInteger(value) || typeof value === "boolean" || typeof value === "string",
   { type: ["integer", "boolean", "string"] },
 );

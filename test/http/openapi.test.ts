@@ -5,10 +5,11 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { eventTypes } from "../../src/management/event-types.ts";
+import { ExportText } from "../../src/management/export.ts";
 import { operations } from "../../src/management/index.ts";
 import * as described from "../../src/schema/submit-schemas.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
-import { check, refer } from "../../src/schema/struct.ts";
+import { check, partsOf, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManagement } from "../helpers.ts";
@@ -196,6 +197,17 @@ test("a schema accepts the values that the service accepts, and no others", () =
   const without = (name: string) => Object.fromEntries(Object.entries(goodBody).filter(([other]) => other !== name));
   const changed = names.flatMap((name) => [without(name), ...samples.map((value) => ({ ...goodBody, [name]: value }))]);
   checkAgreement(described.DiagnosisRequest, "DiagnosisRequest", [goodBody, ...changed], DiagnosisRequest);
+});
+
+/** The structs of single values in a struct, each with where it is. */
+function leavesOf(struct: object, where: string): [struct: object, where: string][] {
+  const parts = partsOf(struct as { schema?: unknown });
+  return parts.length === 0 ? [[struct, where]] : parts.flatMap((part, nth) => leavesOf(part, `${where} ${nth}`));
+}
+
+test("a schema of an answer accepts the values that its struct accepts, and no others", () => {
+  const leaves = operations.flatMap(({ id, output }) => output === ExportText ? [] : leavesOf(output, id));
+  for (const [struct, where] of new Map(leaves)) checkAgreement(struct, where, samples);
 });
 
 const headerSamples: [name: string, operationId: string, values: string[]][] = [
