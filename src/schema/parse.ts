@@ -11,7 +11,7 @@ import {
   readValue,
 } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
-import { check, hasType, isObject, isRawJson, metaOf } from "./struct.ts";
+import { check, hasType, isObject, isRawJson, metaOf, partsOf } from "./struct.ts";
 import type { Schema, Struct } from "./struct.ts";
 
 export const maxLevels = 1000; // deep nesting costs far more than long text does, here and for every later reader
@@ -69,11 +69,45 @@ function checkNumber(name: string, text: string | undefined, value: unknown, str
   if (hasType(struct, "integer") || Object.is(value, -0)) throw wrongField(name, struct.type);
 }
 
+const numeric = new WeakMap<object, boolean>();
+
+/** Whether a struct, or a part of it, is a number. */
+function hasNumber(struct: object): boolean {
+  const known = numeric.get(struct);
+  if (known !== undefined) return known;
+  const found = !isRawJson(struct) &&
+    (hasType(struct, "integer") || hasType(struct, "number") ||
+      partsOf(struct as { schema?: unknown }).some(hasNumber));
+  numeric.set(struct, found);
+  return found;
+}
+
+/** Refuses numbers within a value that fit only because a double rounds them. A text without numbers is not split. */
+function checkNumbers(path: string, text: string | undefined, value: unknown, struct: Struct): void {
+  if (text === undefined || !hasNumber(struct)) return;
+  if (Array.isArray(value)) {
+    const [item] = partsOf(struct) as Struct[];
+    const texts = readItems(text);
+    for (const [index, each] of value.entries()) checkNumbers(`${path}[${index}]`, texts[index], each, item!);
+  } else if (isObject(value)) {
+    const texts = readMembers(text);
+    for (const [name, member] of Object.entries(metaOf(struct).members ?? {})) {
+      checkNumbers(`${path}.${name}`, texts.get(name), value[name], member);
+    }
+  } else checkNumber(path, text, value, struct);
+}
+
 /** Checks an object. Returns it with the JSON text of its `rawJson` members. */
-export const checkObject = <T extends object>(
+export function checkObject<T extends object>(
   struct: Struct<T, Schema>,
   { value, members = new Map() }: Unchecked,
-): T => ({ ...checkParsed(struct, value, members), ...rawJsonOf(struct, members) });
+): T {
+  const checked = checkParsed(struct, value, members);
+  for (const [name, member] of Object.entries(metaOf(struct).members ?? {})) {
+    checkNumbers(name, members.get(name), (checked as Record<string, unknown>)[name], member);
+  }
+  return { ...checked, ...rawJsonOf(struct, members) };
+}
 
 /** Parses the JSON text of an object and checks it. Returns what `checkObject` does. */
 export const readObject = <T extends object>(struct: Struct<T, Schema>, source: string, whole?: string): T =>

@@ -364,7 +364,13 @@ export const cases: Record<string, Record<number, Ask[]>> = {
     ],
   },
   getWorkspace: { 200: [thatWorkspace] },
-  updateWorkspace: { 200: [thatWorkspace, (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } })] },
+  updateWorkspace: {
+    200: [
+      thatWorkspace,
+      (world) => ({ ...thatWorkspace(world), body: { upgradeUrl: null } }),
+      (world) => ({ ...thatWorkspace(world), body: { statuses: [{ status: 1, name: "ok" }] } }),
+    ],
+  },
   deleteWorkspace: {
     200: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Acme" } })],
     409: [({ workspaceId }) => ({ path: { id: workspaceId }, query: { confirm: "Other" } })],
@@ -586,6 +592,15 @@ export const cases: Record<string, Record<number, Ask[]>> = {
   applyPrompts: {
     202: requestCases.applyPrompts!,
     200: [
+      async ({ workspaceId, promptId, manage }) => {
+        const { json: prompts } = await manage("GET", `/workspaces/${workspaceId}/prompts`);
+        const { json: deployments } = await manage("GET", `/workspaces/${workspaceId}/deployments`);
+        const itemsOf = (json: unknown) => (json as { items: Record<string, never>[] }).items;
+        const { name, latestVersion } = itemsOf(prompts).find(({ id }) => id === promptId)!;
+        const ifDeployments = itemsOf(deployments).filter((each) => each.promptId === promptId)
+          .map(({ name, revision }) => ({ name, revision }));
+        return { body: { workspaceId, prompts: [{ name, ifLatest: latestVersion, archive: true, ifDeployments }] } };
+      },
       ({ workspaceId }) => ({ body: { workspaceId, prompts: [] } }),
       ({ workspaceId }) => {
         const deploy = [{ name: "new", ifRevision: null }];
