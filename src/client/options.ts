@@ -24,7 +24,7 @@ export type ClientOptions = {
   maxAge?: number | undefined;
   /** How long a prompt is served while it cannot be refreshed. Default: 24 hours. */
   maxStale?: number | undefined;
-  /** How often to ask which versions are live, ± 10 %. false: only before a prompt is read again. Default: 15,000. */
+  /** Within which time a promotion arrives: asks after 80 to 90 % of it. false: only before a prompt is read again. Default: 15,000. */
   watch?: number | false | undefined;
   /** The path of a file, or a store, that keeps the last prompts for the next start. Default: none. */
   snapshot?: string | SnapshotStore | undefined;

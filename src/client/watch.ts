@@ -21,7 +21,7 @@ const isRevisions = ({ deployments }: Partial<Revisions>) =>
   deployments && Object.values(deployments).every((deployment) => deployment?.version > 0);
 
 /**
- * A watch that looks every `interval` ms while prompts are asked for, or with 0 only when told to. `onLook` gets what is
+ * A watch that looks before `interval` ms have passed, again and again, while prompts are asked for, or with 0 only when told to. `onLook` gets what is
  * live, as it was at a moment (Unix ms) or later, or why it failed.
  */
 export const createWatch = (
@@ -83,7 +83,8 @@ export const createWatch = (
         schedule();
         look();
       },
-      interval * (0.9 + Math.random() / 5),
+      // What is promised after the interval includes the look and the read that follows it.
+      interval * (0.8 + Math.random() / 10),
       false,
     );
   };

@@ -22,7 +22,7 @@ const test = suite(`a day of the client on ${currentRuntime}`);
 
 const second = 1_000, minute = 60 * second, hour = 60 * minute; // ms
 const processes = isFull ? 10 : 2, prompts = 5, promotions = 100, restarts = 10, oddities = 12, switches = 6;
-const lookEvery = 16.5 * second; // at most
+const lookEvery = 15 * second; // at most
 
 /** What is not as usual, from when to when. */
 type Window = { from: number; to: number };

@@ -41,7 +41,7 @@ test("each step arrives within 15 s for one read, and nobody is moved back while
   // The first step comes between the first read and the first look.
   for (const percent of [10, 50, 90]) {
     await roll(stage, percent);
-    await stage.pass(16_500);
+    await stage.pass(15_000);
     got.push(await versionsOf(stage.client));
   }
   assert.ok(got[0]!.every((version) => version === 1));
@@ -51,7 +51,7 @@ test("each step arrives within 15 s for one read, and nobody is moved back while
   assert.ok(got[2]!.includes(1) && got[2]!.includes(2));
   assert.is(stage.client.stats().reads, 4);
   await call(stopRollout, stage.world.admin, { id: stage.world.deployId });
-  await stage.pass(16_500);
+  await stage.pass(15_000);
   assert.equal(await versionsOf(stage.client), got[0]);
 });
 

@@ -24,7 +24,7 @@ from stage import is_full
 # What the client's times, and the day, are divided by. With 1 it takes three minutes.
 faster = float(os.environ.get("FASTER") or (4 if is_full else 20))
 kinds = ["threads", "asyncio", "fork"] * 3 + ["threads"] if is_full else ["threads", "asyncio", "fork"]
-look_every = 16.5 / faster
+look_every = 15.0 / faster
 #: What the client warns of where nobody listens.
 expected = tuple(f"promptledger: {text} " for text in ("Cannot reach", "Unexpected response", "No response", "Deploy not found"))
 settling = 1.0  # s after which trouble is over

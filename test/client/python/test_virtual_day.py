@@ -18,7 +18,7 @@ from promptledger.prompts import Asked
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 processes = 10 if is_full else 2
-look_every = 16.5 * SECOND
+look_every = 15.0 * SECOND
 fallback = {"messages": [{"role": "system", "content": "You answer customers."}]}
 odd = load("odd.json")
 

@@ -47,7 +47,7 @@ def _is_revisions(body: object) -> bool:
 
 
 class Watch:
-    """Looks every `interval` ms while prompts are asked for, or with 0 only when told to."""
+    """Looks before `interval` ms have passed, again and again, while prompts are asked for, or with 0 only when told to."""
 
     def __init__(
         self, interval: float, timeout: float, on_look: OnLook, events: Events, sender: Sender, loop: Loop
@@ -103,7 +103,8 @@ class Watch:
         self._on_look(self._live, sent_at, None)
 
     def _schedule(self) -> None:
-        self._cancel_timer = self._loop.start_timer(self._tick, self._interval * (0.9 + random.random() / 5))
+        # What is promised after the interval includes the look and the read that follows it.
+        self._cancel_timer = self._loop.start_timer(self._tick, self._interval * (0.8 + random.random() / 10))
 
     def _tick(self) -> None:
         self._cancel_timer = None
