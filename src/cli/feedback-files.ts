@@ -68,6 +68,8 @@ function toPiece(names: string[], cells: string[]): object {
 /** The value that a word stands for: true or false, a number, or a label. */
 export function readValue(word: string): FeedbackValue {
   if (word === "true" || word === "false") return word === "true";
+  // Under a new name it would become a label, and the name would take no numbers.
+  if (/^[+-]?\d+(,\d+)+$/.test(word)) throw invalid(`The value ${word} must have a point before decimals, as in 0.5`);
   return readNumber(word) ?? word;
 }
 

@@ -69,7 +69,7 @@ export async function changeFeedback(visit: ConsoleRequest, id: RecordId): Promi
   return isChanged ? "given" : "same";
 }
 
-const isNumber = new RegExp(`^${numberPattern}$`);
+const isNumber = new RegExp(`^${numberPattern}$`), isAmbiguous = /^[+-]?\d+(,\d+)+$/;
 const truths = new Map([["true", true], ["yes", true], ["false", false], ["no", false]]);
 
 /** What was entered, as a value of the kind that the name has. Of a new name the text says what it is. */
@@ -80,6 +80,7 @@ function valueIn(visit: ConsoleRequest, kind: FeedbackKind | undefined): Feedbac
   if (kind !== "boolean" && isNumber.test(text)) return Number(text);
   if (kind === "boolean") throw invalid("Field value must be yes or no");
   if (kind === "number") throw invalid("Field value must be a number");
+  if (isAmbiguous.test(text)) throw invalid("Field value must have a point before decimals, as in 0.5");
   return text;
 }
 

@@ -7,6 +7,7 @@ import { readArguments } from "../../src/cli/arguments.ts";
 import type { Arguments } from "../../src/cli/arguments.ts";
 import type { Call, Command, CommandContext } from "../../src/cli/command.ts";
 import { commands, findByName } from "../../src/cli/commands.ts";
+import { readValue } from "../../src/cli/feedback-files.ts";
 import { help } from "../../src/cli/help.ts";
 import { isNeeded, isWorkspace, readUsage, usageOf } from "../../src/cli/parameters.ts";
 import type { Parameter } from "../../src/cli/parameters.ts";
@@ -107,6 +108,39 @@ test("a number that is too small gets the same message as text that is no number
     const isLimit = text === "0";
     const limit = message("x [--limit REQUESTS]", `--limit=${text}`);
     assert.is(limit, isLimit ? "" : "--limit must be an integer from 0 to 2^53 - 1");
+  }
+});
+
+test("no number is read from what has a separator, another base or a sign", () => {
+  const placeholders = [
+    "N",
+    "REQUESTS",
+    "TOKENS",
+    "NUMBER",
+    "PERCENT",
+    "USD",
+    "DURATION",
+    "LATENCY",
+    "AGE",
+    "RETENTION",
+    "WINDOW",
+  ];
+  for (const placeholder of placeholders) {
+    for (
+      const text of ["1,5", "10,00", "1 000", "1'000", "1_000", "0x10", "+5", "5.", ".5", "1,5h", "1.5d", "1 d", "0x1s"]
+    ) {
+      const said = message(`x [--value ${placeholder}]`, `--value=${text}`);
+      assert.match(said, /^--value must be /, `${placeholder} ${text}`);
+    }
+  }
+});
+
+test("a value of feedback with a comma in its digits is refused, and any other text is a label", () => {
+  assert.equal(["0.5", "-1e2", "true", "kind", "1.2.3", "a,b", "1, 2"].map(readValue), [
+    ...[0.5, -100, true, "kind", "1.2.3", "a,b", "1, 2"],
+  ]);
+  for (const text of ["1,5", "-0,25", "1,000,000"]) {
+    assert.throws(() => readValue(text), /must have a point before decimals/);
   }
 });
 

@@ -37,7 +37,7 @@ import {
 import { endingOf } from "../parts/rollout.tsx";
 import { comparisonView } from "../parts/stats.tsx";
 import { comparedFeedback } from "../parts/compared-feedback.tsx";
-import { momentText } from "./inputs.tsx";
+import { momentText, numberIn } from "./inputs.tsx";
 import { readDifference } from "../parts/diff.tsx";
 
 /** A change of a deployment: the operation, its title, its effect on applications, and the text of its button. */
@@ -147,9 +147,8 @@ export const deploymentChangePage: Page = {
   async act(visit) {
     const name = changeName(visit);
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
-    const revision = Number(formValue(visit, "revision")), note = formValue(visit, "note");
-    const input = { id, workspaceId, note, ...(revision > 0 ? { ifRevision: revision } : {}) };
-    const version = Number(formValue(visit, "version")) || undefined;
+    const ifRevision = numberIn(visit, "revision"), version = numberIn(visit, "version");
+    const input = { id, workspaceId, note: formValue(visit, "note"), ...ifRevision !== undefined && { ifRevision } };
     const result = name === "promote"
       ? await visit.call(changes.promote.operation, { ...input, version })
       : name === "protect"

@@ -28,6 +28,7 @@ import { Diff } from "../parts/diff.tsx";
 import { DraftForm, filledIn } from "../parts/draft-form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
 import { DeclarationsNotice, VariablesNotice } from "../parts/content.tsx";
+import { numberIn } from "./inputs.tsx";
 
 /** What is edited: nothing yet for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
@@ -51,7 +52,7 @@ const editorPage = (
 
 export const editPage = editorPage(":promptId/edit", findBase, async (visit, base, draft) => {
   const { version, latest } = base!, { id } = version, { id: workspaceId } = workspaceOf(visit);
-  const content = keepUnchanged(contentOf(draft), version), seen = Number(visit.form.get("latest")) || latest;
+  const content = keepUnchanged(contentOf(draft), version), seen = numberIn(visit, "latest") ?? latest;
   try {
     const pushed = await visit.call(pushPrompt, { id, workspaceId, ...content, note: draft.note, ifLatest: seen });
     return { redirect: link(visit, ["prompts", id], { done: pushed.isNew ? "published" : "same" }) };

@@ -12,20 +12,40 @@ import { formValue, listMost, queryValue, queryWord, workspaceOf } from "../page
 import type { ConsoleRequest } from "../page.ts";
 import { Field, Select } from "../parts/form.tsx";
 
-/** A number that a form sent. What is not one is refused under the name of its field. */
-export function numberIn(visit: ConsoleRequest, name: string): number | undefined {
+// With groups of three as the console shows them, `1,000` or `1 000`, but not `1,5` or `10,00`.
+const wholeNumber = /^-?(?:\d{1,16}|\d{1,3}([,\s])\d{3}(?:\1\d{3})*)$/;
+const decimalNumber = /^-?\d{1,15}(\.\d{1,15})?$/;
+
+/** A whole number that a person typed; NaN if it is none. */
+export function readWhole(text: string): number {
+  const value = wholeNumber.test(text) ? Number(text.replace(/[,\s]/g, "")) : NaN;
+  return Number.isSafeInteger(value) ? value : NaN;
+}
+
+/** A number with or without decimals behind a point; NaN if it is none. */
+export const readDecimal = (text: string): number => decimalNumber.test(text) ? Number(text) : NaN;
+
+const hasSeparator = (text: string): boolean => /\d[\s.,'’_]+\d/.test(text);
+
+/** A whole number that a form sent. What is not one is refused under the name of its field. */
+export function numberIn(visit: ConsoleRequest, name: string, label = name): number | undefined {
   const text = formValue(visit, name);
   if (text === undefined) return undefined;
-  const value = /^-?\d{1,15}$/.test(text.replace(/[,\s]/g, "")) ? Number(text.replace(/[,\s]/g, "")) : NaN;
-  if (Number.isNaN(value)) throw invalid(`${name} must be a whole number`);
+  const value = readWhole(text);
+  if (Number.isNaN(value)) {
+    throw invalid(`${label} must be a whole number${hasSeparator(text) ? " without separators, such as 1000" : ""}`);
+  }
   return value;
 }
 
 /** A number with or without decimals, if there is a text. What is none is refused under the name of its field. */
 export function decimalIn(text: string | undefined, name: string, hint = ""): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalid(`Field ${name} must be a number${hint}`);
-  return Number(text);
+  const value = readDecimal(text);
+  if (Number.isNaN(value)) {
+    throw invalid(`Field ${name} must be a number${hasSeparator(text) ? ", with a point before decimals" : hint}`);
+  }
+  return value;
 }
 
 /** The lines of a text that are not empty. */
@@ -51,7 +71,7 @@ const mostDays = 3_660;
 
 /** Days that a form sent, in ms. Nothing means for ever. `label` is that of the field. */
 export function daysIn(visit: ConsoleRequest, name: string, label: string): number | null {
-  const days = numberIn(visit, name);
+  const days = numberIn(visit, name, label);
   if (days === undefined) return null;
   if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
   return days * day;

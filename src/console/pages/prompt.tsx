@@ -20,7 +20,7 @@ import { formValue, link, listAll, missingRole, queryVersion, workspaceOf } from
 import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
-import { mainOf } from "./inputs.tsx";
+import { mainOf, numberIn } from "./inputs.tsx";
 import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
 import { OriginLine } from "../parts/origin.tsx";
@@ -85,7 +85,7 @@ export const promptPage: Page = {
     const note = formValue(visit, "note");
     const action = visit.form.get("do");
     if (action === "deploy") {
-      const version = Number(formValue(visit, "version")), name = formValue(visit, "name") ?? "";
+      const version = numberIn(visit, "version"), name = formValue(visit, "name") ?? "";
       const deployment = await visit.call(createDeployment, { workspaceId, promptId: id, name, version, note });
       return { redirect: link(visit, ["deployments", deployment.id], { done: "created" }) };
     }

@@ -20,7 +20,7 @@ import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/
 import { afterChange, isRequested, requestNotice, submitText } from "../parts/change.tsx";
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
 import { versionChoice } from "./deployment-change.tsx";
-import { withLabels } from "./inputs.tsx";
+import { readDecimal, withLabels } from "./inputs.tsx";
 import { readDifference } from "../parts/diff.tsx";
 
 export const rolloutPage: Page = {
@@ -90,8 +90,8 @@ const labels: Record<string, string> = { percent: "Percent", guard: "Guard", cer
 function numberOf(visit: ConsoleRequest, name: string): number | undefined {
   const text = formValue(visit, name);
   if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!Number.isFinite(value)) throw invalid(`${labels[name] ?? name} must be a number`);
+  const value = readDecimal(text);
+  if (Number.isNaN(value)) throw invalid(`${labels[name] ?? name} must be a number`);
   return value;
 }
 
@@ -249,7 +249,7 @@ const changeForm = (
 function wantedOf(visit: ConsoleRequest): number | undefined {
   const text = queryValue(visit, "difference");
   if (text === undefined) return undefined;
-  const value = Number(text);
+  const value = readDecimal(text);
   if (!(value > 0 && value < 100)) throw invalid("Field difference must be a number above 0 and below 100");
   return value;
 }

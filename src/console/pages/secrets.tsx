@@ -13,7 +13,7 @@ import type { ConsoleRequest, Page, View } from "../page.ts";
 import { Chip } from "../parts/chips.tsx";
 import { Field, Form, given, Guarded, HiddenField, Select } from "../parts/form.tsx";
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
-import { momentOf } from "./inputs.tsx";
+import { momentOf, numberIn } from "./inputs.tsx";
 
 /** How many a list has on a page. */
 export const pageSize = 50;
@@ -129,7 +129,7 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
       await kind.revoke(visit, id);
       return { redirect: `${back}?done=revoke` };
     }
-    const { name, secret } = await kind.rotate(visit, { id, overlapMs: Number(formValue(visit, "overlap") ?? 0) });
+    const { name, secret } = await kind.rotate(visit, { id, overlapMs: numberIn(visit, "overlap") ?? 0 });
     return secretView({ title: "The new secret", name, secret, back });
   },
 });

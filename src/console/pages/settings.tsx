@@ -16,7 +16,7 @@ import { Backups } from "../parts/backups.tsx";
 import { statusChip } from "../parts/chips.tsx";
 import { Fact, Facts, Section } from "../parts/elements.tsx";
 import { Checkbox, Field, Form, given, HiddenField, Select } from "../parts/form.tsx";
-import { daysIn, numberIn, withLabels } from "./inputs.tsx";
+import { daysIn, numberIn, readWhole, withLabels } from "./inputs.tsx";
 
 const day = 86_400_000; // ms
 
@@ -241,9 +241,10 @@ function statusesIn({ form: entered }: ConsoleRequest): StatusName[] {
   for (let index = 0; entered.has(`code-${index}`); index++) {
     const code = entered.get(`code-${index}`)!.trim();
     if (code === "") continue;
-    if (!/^-?\d{1,15}$/.test(code)) throw invalid("The number of a status must be an integer");
+    const status = readWhole(code);
+    if (Number.isNaN(status)) throw invalid("The number of a status must be an integer");
     const name = (entered.get(`name-${index}`) ?? "").trim();
-    statuses.push({ status: Number(code), name, isFailure: entered.has(`failure-${index}`) });
+    statuses.push({ status, name, isFailure: entered.has(`failure-${index}`) });
   }
   return statuses;
 }

@@ -16,7 +16,7 @@ import type { ActResult, ConsoleRequest, Page } from "../page.ts";
 import { Empty, Fact, Facts, Pager, Section, Table } from "../parts/elements.tsx";
 import { Checkbox, deleteForm, Field, Filters, Form, given, HiddenField } from "../parts/form.tsx";
 import { eventsOf, findWebhook, healthOf, outcomeOf, scopeOf, subjectOf } from "../parts/webhook.tsx";
-import { momentOf } from "./inputs.tsx";
+import { momentOf, numberIn } from "./inputs.tsx";
 import { OverlapField, secretView } from "./secrets.tsx";
 import { CredentialField, EventsField, withWebhookLabels } from "./webhooks.tsx";
 
@@ -187,7 +187,7 @@ const changes: Record<string, (visit: ConsoleRequest, webhook: Webhook) => Promi
     return { redirect: link(visit, ["webhooks", id], { done: "changed" }) };
   },
   async rotate(visit, { id, address }) {
-    const { secret } = await visit.call(rotateWebhook, { id, overlapMs: Number(formValue(visit, "overlap") ?? 0) });
+    const { secret } = await visit.call(rotateWebhook, { id, overlapMs: numberIn(visit, "overlap") ?? 0 });
     const back = link(visit, ["webhooks", id]);
     return secretView({ title: "The new secret", name: address, secret: secret!, back });
   },
