@@ -1,5 +1,6 @@
 // Says when a budget has reached one of its thresholds.
 import { readAmount } from "../common/decimal.ts";
+import { dollarText, priceText } from "../common/dollars.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import type { Row } from "../database/database.ts";
@@ -49,7 +50,7 @@ function toNotice(row: Row): Notice {
     action: "budget.reached",
     ...{ subject, fact: `${period} ${percent} ${amount}`, workspaceId: text<WorkspaceId>(row, "workspace_id") },
     data: { period, percent, spent, amount, ...of },
-    note: `${percent} % of the budget for ${period} is spent: $${spent} of $${amount}`,
+    note: `${percent} % of the budget for ${period} is spent: ${dollarText(Number(spent))} of ${priceText(amount)}`,
   };
 }
 

@@ -248,7 +248,7 @@ test("a budget says its thresholds once for a period, and shows what is spent", 
     { noun: "budget", id: budget.id, name: "$10 per month" },
     `${world.workspaceId}/usage/budgets/${budget.id}`,
   ]);
-  assert.is(await slackText(event), "$10 per month: 50 % of the budget for 2026-11 is spent: $5 of $10");
+  assert.is(await slackText(event), "$10 per month: 50 % of the budget for 2026-11 is spent: $5.00 of $10.00");
   taken(await world.manage("PATCH", `/budgets/${budget.id}`, { amount: "4", at: "100" }));
   await check(world);
   assert.equal((await saidOf(world)).slice(1), [["budget.reached", "2026-11", 100, "5", "4", null, null]]);
