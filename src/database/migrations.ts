@@ -3,7 +3,7 @@
 import type { Migration } from "./migrate.ts";
 
 /** The name of the last one, for modules that need no SQL. */
-export const latestMigration = "041-delete-webhooks-in-slices";
+export const latestMigration = "039-delete-webhooks-in-slices";
 
 /** The triggers of a database, as SQLite keeps their texts, by name. */
 export const triggers: Readonly<Record<string, string>> = {
@@ -1281,7 +1281,7 @@ alter table budgets add column counted_since integer not null default 0;
 `,
   },
   {
-    name: "038-count-waiting-feedback",
+    name: "037-count-waiting-feedback",
     checksum: "d4ff6a9c60ba2fa140c91c2697d4717464988d28adcabe90e2a734fc8f2ef700",
     sql: `-- How much feedback of a workspace waits for its records. The room for it is bounded, and to count it takes as long as there is
 -- of it. A piece takes a place, and one more for each 256 bytes of its texts.
@@ -1332,7 +1332,7 @@ create trigger idempotency_keys_take_feedback after insert on idempotency_keys b
 `,
   },
   {
-    name: "040-price-caches-and-tiers",
+    name: "038-price-caches-and-tiers",
     checksum: "db4e98a4887c11cb26f6e035d9529dba95d6910bb2cb2519f66ec799f4e895f2",
     sql: `-- Prices of input that is written to a cache, for some minutes or for an hour. Null if it costs what other input does, or what
 -- it costs for some minutes.
@@ -1354,7 +1354,7 @@ from (select count(*) as total from diagnoses) where total > 0;
 `,
   },
   {
-    name: "041-delete-webhooks-in-slices",
+    name: "039-delete-webhooks-in-slices",
     checksum: "972d1db1ab1dcd4073e93b32550df8632c419abaae12f210c708a04ab7373226",
     sql: `-- Webhooks that are deleted, and some of whose deliveries are left, which are removed a few at a time.
 create table deleted_webhooks (

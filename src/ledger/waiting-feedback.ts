@@ -7,7 +7,7 @@ import type { Said } from "./feedback-state.ts";
 import type { Step } from "./prune.ts";
 
 /**
- * How many places there are: for what waits of a workspace, which triggers of sql/038-count-waiting-feedback.sql count, and for
+ * How many places there are: for what waits of a workspace, which triggers of sql/037-count-waiting-feedback.sql count, and for
  * what waits for one record. A record takes what waits for it in the transaction that stores it, beside up to 255 others.
  */
 export const waitingLimits = { workspace: 100_000, record: 100 };

