@@ -965,7 +965,16 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       }),
     ],
   },
-  setPrices: { 200: [() => ({ body: { prices: [{ model: "gpt-4o", input: "2.5", output: "10" }] } })] },
+  setPrices: {
+    200: [
+      () => ({ body: { prices: [{ model: "gpt-4o", input: "2.5", output: "10" }] } }),
+      () => ({
+        body: {
+          prices: [{ model: "gpt-5", input: "2", output: "9", tiers: [{ above: 200_000, input: "4", output: "12" }] }],
+        },
+      }),
+    ],
+  },
   listPrices: {
     200: [
       () => ({}),
