@@ -1,11 +1,11 @@
 // The entry `promptledger/migrate`: prepares a database for a service that is embedded elsewhere.
-import { databaseUrlFault } from "./common/config.ts";
+import { databaseUrlFault } from "./database/location.ts";
 import { invalid } from "./common/errors.ts";
 import type { DatabaseSource } from "./database/client.ts";
 import type { MigrateOptions } from "./database/migrate.ts";
 import { openMigrated } from "./database/open-migrated.ts";
 
-export type { DatabaseLocation } from "./common/config.ts";
+export type { DatabaseLocation } from "./database/location.ts";
 export { Refusal } from "./common/errors.ts";
 export type { DatabaseSource } from "./database/client.ts";
 export type { MigrateOptions } from "./database/migrate.ts";

@@ -1,6 +1,6 @@
 // The entry `promptledger/worker`: a Worker of its own on Cloudflare, whose settings are bindings.
-import { readConfig } from "./common/config.ts";
-import type { Config } from "./common/config.ts";
+import { readConfig } from "./runtime/config.ts";
+import type { Config } from "./runtime/config.ts";
 import { createLog, describeError } from "./common/log.ts";
 import { createShared } from "./http/service.ts";
 import type { ServiceSettings, Shared } from "./http/service.ts";

@@ -3,7 +3,7 @@ import type { Session } from "../src/management/operation.ts";
 import { readPromptFile } from "../src/management/prompt-file.ts";
 import "./digests.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
-import type { LogFormat, LogLevel } from "../src/common/config.ts";
+import type { LogFormat, LogLevel } from "../src/common/log.ts";
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../src/common/ids.ts";
 import type { Database, Statement } from "../src/database/database.ts";
 import { openDatabase } from "../src/database/open.ts";

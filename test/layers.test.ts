@@ -143,17 +143,29 @@ test("no runtime is named outside of src/runtime, but by what opens files", () =
   }
 });
 
-test("what a Worker imports needs no file system and no process", () => {
+/** The files and packages that a file imports, and those that they import, types too. */
+function reachedFrom(entry: string): Set<string> {
   const reached = new Set<string>();
-  const visit = (file: string): void => {
-    reached.add(file);
-    for (const imported of importsOf(file)) {
-      assert.not.ok(imported.startsWith("node:"), `${file} imports ${imported}`);
-      if (sources.has(imported) && !reached.has(imported)) visit(imported);
-    }
+  const visit = (name: string): void => {
+    if (reached.has(name)) return;
+    reached.add(name);
+    if (sources.has(name)) importsOf(name).forEach(visit);
   };
-  visit("worker.ts");
+  visit(entry);
+  return reached;
+}
+
+test("the core imports nothing of a face, not even a type", () => {
+  const reached = reachedFrom("runtime/workers.ts");
   assert.ok(reached.has("ledger/ledger.ts"));
+  const faces = /^(management|console|mcp|files|cli)\/|^(http|ledger|schema)\/(feedback-|management|people|webhook)/;
+  assert.equal([...reached].filter((name) => faces.test(name)), []);
+});
+
+test("what a Worker imports needs no file system and no process", () => {
+  const reached = reachedFrom("worker.ts");
+  assert.ok(reached.has("ledger/ledger.ts"));
+  assert.equal([...reached].filter((name) => name.startsWith("node:")), []);
   assert.not.ok(reached.has("database/file.ts"));
 });
 

@@ -10,7 +10,7 @@ import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
 import { commands } from "../src/cli/commands.ts";
 import { version } from "../src/common/version.ts";
-import { readConfig } from "../src/common/config.ts";
+import { readConfig } from "../src/runtime/config.ts";
 import { checkSettings } from "../src/http/settings.ts";
 import { readOptions } from "./bench/options.ts";
 import { budgets } from "./budgets.ts";

@@ -1,7 +1,7 @@
 // `backup now`, `backup list` and `backup check`: the backups of BACKUP_TO. And what `restore` is given.
 import { readPlace } from "../common/backup-settings.ts";
 import type { PlaceSettings } from "../common/backup-settings.ts";
-import { readConfig } from "../common/config.ts";
+import { readConfig } from "../runtime/config.ts";
 import { ageText } from "../common/duration.ts";
 import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";

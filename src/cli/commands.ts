@@ -1,6 +1,7 @@
 // Every command, in the order in which help shows them.
-import { describeDatabase, readConfig } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
+import { describeDatabase } from "../database/location.ts";
+import { readConfig } from "../runtime/config.ts";
+import type { DatabaseLocation } from "../database/location.ts";
 import { newAdminToken } from "../common/ids.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
 import { backUp } from "../runtime/backup.ts";

@@ -1,5 +1,7 @@
 // Runs operations on the database in DATABASE_URL.
-import { adminTokenFault, describeDatabase, filePathOf, isFileUrl, readConfig } from "../common/config.ts";
+import { describeDatabase, filePathOf, isFileUrl } from "../database/location.ts";
+import { adminTokenFault } from "../http/settings.ts";
+import { readConfig } from "../runtime/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { SchemaPolicy } from "../database/open-migrated.ts";

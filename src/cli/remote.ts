@@ -1,9 +1,9 @@
 // Runs operations on a remote service, over its management API.
 import type { ExportFormat } from "../management/export.ts";
-import { adminTokenFault } from "../common/config.ts";
+import { adminTokenFault } from "../http/settings.ts";
 import { isApiKey, isId, isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
-import { adminPath } from "../http/management-openapi.ts";
+import { adminPath } from "../http/face.ts";
 import { stringify } from "../common/json-text.ts";
 import { namesActor } from "../management/operation.ts";
 import type { AnyOperation } from "../management/operation.ts";

@@ -1,6 +1,13 @@
 // The log writes one line per event, whatever a client put into the values. Callers never pass keys or bodies.
 import type { Clock } from "./domain.ts";
-import type { LogFormat, LogLevel } from "./config.ts";
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export const logFormats = ["text", "json"] as const;
+
+/** The lowest level that is logged. Each level includes those after it. */
+export type LogLevel = (typeof logLevels)[number];
+/** `text` is for people, `json` for programs. Both write one line per event. */
+export type LogFormat = (typeof logFormats)[number];
 
 /** The fields of an event, besides its message. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
@@ -10,8 +17,6 @@ export type LogFields = Record<string, string | number | boolean | null | undefi
  * and do not fit.
  */
 export type Log = Record<LogLevel, (message: string, fields?: LogFields) => void> & { child?: never };
-
-const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /**
  * Creates a log that passes each line to `write`, without a line break.
@@ -30,7 +35,7 @@ function logOf(level: LogLevel, formatLine: FormatLine, clock: Clock, write: (li
   let time = { at: NaN, text: "" };
 
   const at = (eventLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
-    if (rank[eventLevel] < rank[level]) return;
+    if (logLevels.indexOf(eventLevel) < logLevels.indexOf(level)) return;
     const now = clock();
     // Every request logs a line, and most of them share their millisecond with others.
     if (now !== time.at) time = { at: now, text: new Date(now).toISOString() };

@@ -1,7 +1,7 @@
 // Databases through @libsql/client, which only this file imports: a libSQL server over HTTP, or a client of the caller.
 import { HttpClient, LibsqlError } from "@libsql/client/http";
-import { isFileUrl } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
+import { isFileUrl } from "./location.ts";
+import type { DatabaseLocation } from "./location.ts";
 import { invalid } from "../common/errors.ts";
 import { around, bind, classifyErrors, closedError, hasCode, isClosedError } from "./database.ts";
 import type { Database, Failure, Purpose, Row } from "./database.ts";
@@ -32,7 +32,7 @@ type OpenFileClient = (client: Client, database: Database, purpose: Purpose) => 
 /** Sends a request to a server. Rejects with the reason if the signal aborts. */
 export type Send = (request: Request, signal: AbortSignal) => Promise<Response>;
 
-const noFiles = () => invalid("The database must be remote: there are no files here");
+export const noFiles = () => invalid("The database must be remote: there are no files here");
 
 /** Opens a database on a libSQL server, without connecting to it yet, or uses the given client. */
 export function openRemote(

@@ -2,7 +2,7 @@
 // once, which halves the cost of a small transaction.
 import { resolve } from "node:path";
 import { createCache } from "../common/cache.ts";
-import { filePathOf } from "../common/config.ts";
+import { filePathOf } from "./location.ts";
 import { invalid } from "../common/errors.ts";
 import { busyTimeoutMs, serialized } from "./connection.ts";
 import type { Connection } from "./connection.ts";

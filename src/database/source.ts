@@ -1,5 +1,5 @@
 // What is known of a database from its source, before it is opened.
-import { filePathOf, isFileUrl } from "../common/config.ts";
+import { filePathOf, isFileUrl } from "./location.ts";
 import type { DatabaseSource } from "./client.ts";
 
 /** The URL; empty for a client of the caller. */

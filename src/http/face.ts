@@ -9,6 +9,9 @@ import type { Described, Part } from "./openapi-components.ts";
 /** Where the description of a service is, if it has one. */
 export const openApiPath = "/openapi.json";
 
+/** Where the management API of a service is, if it has one. */
+export const adminPath = "/admin/v1";
+
 /** Where the console of a service is, if it has one. Its route also answers the root of the service, while it is on. */
 export const consolePath = "/console";
 

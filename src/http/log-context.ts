@@ -1,5 +1,5 @@
 // What the log says about a request besides its response: ids only, never a key, a body or a prompt.
-import type { LogLevel } from "../common/config.ts";
+import type { LogLevel } from "../common/log.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { Caller } from "../ledger/admission.ts";
 

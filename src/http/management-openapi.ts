@@ -7,6 +7,7 @@ import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
 import { exactly, isOptional, nounOf, refer, schemaOf } from "../schema/struct.ts";
+import { adminPath } from "./face.ts";
 import type { FaceDescription } from "./face.ts";
 import {
   answer,
@@ -20,9 +21,6 @@ import {
 import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
 import { acceptedStatus, statusOf } from "./respond.ts";
 import { DeliveredEvent, webhooks } from "./webhook-openapi.ts";
-
-/** The path of all operations. */
-export const adminPath = "/admin/v1";
 
 /** The names of the input members in an operation's path. */
 export const pathMembers = ({ path }: Pick<AnyOperation, "path">): string[] =>

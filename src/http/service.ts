@@ -1,7 +1,7 @@
 // The service as one object: a fetch handler over a database, for a server of its own or to be mounted in another.
 import { createCache } from "../common/cache.ts";
-import { defaultBodyBudgetBytes, defaultMaxBodyBytes } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
+import { defaultBodyBudgetBytes, defaultMaxBodyBytes } from "./settings.ts";
+import type { DatabaseLocation } from "../database/location.ts";
 import type { Clock } from "../common/domain.ts";
 import { createApp, createProbes, serveApp } from "./app.ts";
 import type { App } from "./app.ts";

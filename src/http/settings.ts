@@ -1,17 +1,19 @@
 // Checks the options of createService and of faces at once, so that a mistake throws there and is not a 500 later.
-import {
-  adminTokenFault,
-  bodyLimitOf,
-  databaseUrlFault,
-  defaultBodyBudgetBytes,
-  defaultMaxBodyBytes,
-  isOrigin,
-  originsExpected,
-} from "../common/config.ts";
 import { invalid } from "../common/errors.ts";
+import { isApiKey, isToken } from "../common/ids.ts";
+import { logLevels } from "../common/log.ts";
 import type { Client, DatabaseSource } from "../database/client.ts";
+import { databaseUrlFault, isFileUrl } from "../database/location.ts";
 import { isObject } from "../schema/struct.ts";
 import type { Face } from "./face.ts";
+
+export const defaultMaxBodyBytes = 1024 * 1024;
+export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
+
+// A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the limit:
+// it holds a body several times.
+/** The largest body that a database can store, in bytes. */
+export const bodyLimitOf = (isFile: boolean): number => (isFile ? 64 : 2) * 1024 * 1024;
 
 /** By the name of an option, what says what is wrong with its value. The text continues a sentence that begins with the name. */
 export type Checks = Record<string, (value: never) => string | undefined>;
@@ -58,7 +60,7 @@ function timeoutFault(value: unknown): string | undefined {
 }
 
 function logFault(value: unknown): string | undefined {
-  if (!isObject(value) || !["debug", "info", "warn", "error"].every((level) => typeof value[level] === "function")) {
+  if (!isObject(value) || !logLevels.every((level) => typeof value[level] === "function")) {
     return "must have the functions debug, info, warn and error, or be made with createLog";
   }
   // pino, bunyan and winston have the same functions, but take their arguments in the reverse order.
@@ -119,11 +121,24 @@ export const schemaFault = (value: SchemaMode): string | undefined =>
 /** Returns the largest body that the database can store, in bytes. */
 function checkDatabase(source: DatabaseSource): number {
   if (typeof source === "object") {
-    if ("execute" in source) return bodyLimitOf(source.protocol === "file" ? "file:" : "");
+    if ("execute" in source) return bodyLimitOf(source.protocol === "file");
     checkOptions("database", source, locationChecks);
   }
   const url = typeof source === "string" ? source : source.url;
   const fault = databaseUrlFault(url);
   if (fault !== undefined) throw invalid(`database ${fault}`);
-  return bodyLimitOf(url);
+  return bodyLimitOf(isFileUrl(url));
 }
+
+/** Says why an admin token is invalid. It must be hard to guess, and must not look like another secret. */
+export function adminTokenFault(token: string): string | undefined {
+  if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
+  if (isApiKey(token)) return "must not be an API key";
+  return isToken(token) ? "must not be a management token" : undefined;
+}
+
+export const originsExpected = "must be * or origins such as https://app.example.com";
+
+/** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
+export const isOrigin = (text: string): boolean =>
+  text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

@@ -2,7 +2,7 @@
 export { MissingVariablesError } from "../client/errors.ts";
 export { fillMessages as render } from "../client/fill.ts";
 export type { FillOptions, MessageLists, Values } from "../client/fill.ts";
-export type { DatabaseLocation } from "../common/config.ts";
+export type { DatabaseLocation } from "../database/location.ts";
 export type { Clock } from "../common/domain.ts";
 export { Refusal } from "../common/errors.ts";
 export type { ErrorKind, QuotaDetails } from "../common/errors.ts";

@@ -1,8 +1,8 @@
 // Backs up a database file while a service serves it.
 import { link, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { describeDatabase } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
+import { describeDatabase } from "../database/location.ts";
+import type { DatabaseLocation } from "../database/location.ts";
 import { conflict, invalid, unusable } from "../common/errors.ts";
 import { clearStamp } from "../database/file-identity.ts";
 import { isMigrated } from "../database/migrate.ts";

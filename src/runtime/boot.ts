@@ -2,8 +2,9 @@
 import { createServer } from "node:net";
 import process from "node:process";
 import { build } from "../common/build.ts";
-import { describeDatabase, readConfig } from "../common/config.ts";
-import type { Config } from "../common/config.ts";
+import { describeDatabase } from "../database/location.ts";
+import { readConfig } from "./config.ts";
+import type { Config } from "./config.ts";
 import type { Clock } from "../common/domain.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { createLog, describeError } from "../common/log.ts";

@@ -3,7 +3,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { readConfig } from "../common/config.ts";
+import { readConfig } from "./config.ts";
 import { checkPort, command } from "./boot.ts";
 import { writeHistory } from "./demo-history.ts";
 import { openConfigured } from "./open-configured.ts";

@@ -1,6 +1,6 @@
 // Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power
 // cut can lose commits that were answered.
-import { describeDatabase } from "../common/config.ts";
+import { describeDatabase } from "../database/location.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { outgoingFetch } from "./proxy.ts";

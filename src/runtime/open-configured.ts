@@ -1,5 +1,5 @@
 // Opens the database of the settings, for the service and for commands.
-import type { DatabaseLocation } from "../common/config.ts";
+import type { DatabaseLocation } from "../database/location.ts";
 import type { Database, Purpose } from "../database/database.ts";
 import { openMigrated } from "../database/open-migrated.ts";
 import type { OpenOptions } from "../database/open-migrated.ts";

@@ -2,8 +2,8 @@
 import { createReadStream } from "node:fs";
 import { chmod, chown, link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { describeDatabase } from "../common/config.ts";
-import type { DatabaseLocation } from "../common/config.ts";
+import { describeDatabase } from "../database/location.ts";
+import type { DatabaseLocation } from "../database/location.ts";
 import { conflict, invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { isBusy, isServed } from "../database/database.ts";

@@ -1,5 +1,5 @@
 // The faces of a service with a process, or a Worker, of its own.
-import type { Config } from "../common/config.ts";
+import type { Config } from "./config.ts";
 import type { Log } from "../common/log.ts";
 import { urlFault } from "../common/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";

@@ -1,11 +1,10 @@
 // The requests of a Worker. Each has a service of its own, because none may wait for another one.
-import { databaseUrlFault, isFileUrl } from "../common/config.ts";
+import { databaseUrlFault, isFileUrl } from "../database/location.ts";
 import { invalid } from "../common/errors.ts";
-import { openRemote } from "../database/client.ts";
+import { noFiles, openRemote } from "../database/client.ts";
 import type { DatabaseSource } from "../database/client.ts";
-import { consolePath, mcpPath } from "../http/face.ts";
+import { adminPath, consolePath, mcpPath } from "../http/face.ts";
 import { createInFlight } from "../http/in-flight.ts";
-import { adminPath } from "../http/management-openapi.ts";
 import { assemble } from "../http/service.ts";
 import type { ServiceSettings, Shared } from "../http/service.ts";
 
@@ -41,7 +40,8 @@ export function openOne(
 export function requireRemote(source: DatabaseSource): DatabaseSource {
   if (typeof source === "object" && "execute" in source) return source;
   const url = typeof source === "string" ? source : source.url;
-  const fault = databaseUrlFault(url) ?? (isFileUrl(url) ? "must be remote: there are no files here" : undefined);
+  const fault = databaseUrlFault(url);
   if (fault !== undefined) throw invalid(`database ${fault}`);
+  if (isFileUrl(url)) throw noFiles();
   return source;
 }

@@ -3,7 +3,7 @@
 // FEEDBACK adds the face of feedback, without a bound.
 import { serveContext } from "../helpers.ts";
 import process from "node:process";
-import { readConfig } from "../../src/common/config.ts";
+import { readConfig } from "../../src/runtime/config.ts";
 import { createLog } from "../../src/common/log.ts";
 import { openConfigured } from "../../src/runtime/open-configured.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Context, Provider as OidcProvider } from "oidc-provider";
-import { readConfig } from "../../src/common/config.ts";
+import { readConfig } from "../../src/runtime/config.ts";
 import { managementWith } from "../../src/http/management.ts";
 import { peopleOf } from "../../src/http/people.ts";
 import { serveDatabase } from "../../src/http/service.ts";

@@ -9,7 +9,7 @@ import { createClient } from "@libsql/client";
 import { verifyBalanced } from "../balanced.ts";
 import { createFolder, until } from "../conformance/processes.ts";
 import { bearer, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
-import { filePathOf } from "../../src/common/config.ts";
+import { filePathOf } from "../../src/database/location.ts";
 import { openRemote } from "../../src/database/client.ts";
 import { serialized } from "../../src/database/connection.ts";
 import { connect } from "../../src/database/file.ts";

@@ -5,7 +5,7 @@ import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import Libsql from "libsql";
-import { filePathOf } from "../../src/common/config.ts";
+import { filePathOf } from "../../src/database/location.ts";
 import type { Database } from "../../src/database/database.ts";
 import { fileUrlOf } from "../../src/database/file.ts";
 import { openDatabase } from "../../src/database/open.ts";

@@ -1,22 +1,22 @@
 // Settings from the environment, read once at startup. One message lists every invalid setting.
-import { readBackupSettings } from "./backup-settings.ts";
-import type { BackupSettings } from "./backup-settings.ts";
-import { invalid } from "./errors.ts";
-import { isApiKey, isToken } from "./ids.ts";
-import { isSignedToken, readPeopleSettings } from "./people-settings.ts";
-import type { PeopleSettings } from "./people-settings.ts";
-import { proxyFault } from "./proxy-url.ts";
-
-const logLevels = ["debug", "info", "warn", "error"] as const;
-const logFormats = ["text", "json"] as const;
-
-/** The lowest level that is logged. Each level includes those after it. */
-export type LogLevel = (typeof logLevels)[number];
-/** `text` is for people, `json` for programs. Both write one line per event. */
-export type LogFormat = (typeof logFormats)[number];
-
-/** The URL of the database, `file:`, `http(s):` or `libsql:`, and the token for a remote one. */
-export type DatabaseLocation = Readonly<{ url: string; authToken?: string | undefined }>;
+import { readBackupSettings } from "../common/backup-settings.ts";
+import type { BackupSettings } from "../common/backup-settings.ts";
+import { invalid } from "../common/errors.ts";
+import { logFormats, logLevels } from "../common/log.ts";
+import type { LogFormat, LogLevel } from "../common/log.ts";
+import { isSignedToken, readPeopleSettings } from "../common/people-settings.ts";
+import type { PeopleSettings } from "../common/people-settings.ts";
+import { proxyFault } from "../common/proxy-url.ts";
+import { databaseUrlFault, isFileUrl } from "../database/location.ts";
+import type { DatabaseLocation } from "../database/location.ts";
+import {
+  adminTokenFault,
+  bodyLimitOf,
+  defaultBodyBudgetBytes,
+  defaultMaxBodyBytes,
+  isOrigin,
+  originsExpected,
+} from "../http/settings.ts";
 
 /** All settings. */
 export type Config = Readonly<{
@@ -59,16 +59,6 @@ export type Config = Readonly<{
   /** The path of the file with the key of encrypted backups. */
   backupKeyFile: string | undefined;
 }>;
-
-export const defaultMaxBodyBytes = 1024 * 1024;
-export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
-
-// A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the limit:
-// it holds a body several times.
-const bodyLimits = { remote: 2 * 1024 * 1024, file: 64 * 1024 * 1024 };
-
-/** The largest body that a database can store, in bytes. */
-export const bodyLimitOf = (url: string): number => bodyLimits[isFileUrl(url) ? "file" : "remote"];
 
 /** Reads the settings. Throws one error that lists every invalid value. An empty value counts as unset. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -136,7 +126,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseAdminUrl: isFileUrl(url) ? undefined : databaseAdminUrl,
     host: hostOf("HOST"),
     port: integer("PORT", 8787, 0, 65535),
-    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(url)),
+    maxBodyBytes: integer("MAX_BODY_BYTES", defaultMaxBodyBytes, 1, bodyLimitOf(isFileUrl(url))),
     bodyBudgetBytes: integer("BODY_BUDGET_BYTES", defaultBodyBudgetBytes, 1, Number.MAX_SAFE_INTEGER),
     adminToken,
     management: oneOf("MANAGEMENT", ["true", "false"], "false") === "true",
@@ -179,19 +169,6 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return config;
 }
 
-/** Says why an admin token is invalid. It must be hard to guess, and must not look like another secret. */
-export function adminTokenFault(token: string): string | undefined {
-  if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
-  if (isApiKey(token)) return "must not be an API key";
-  return isToken(token) ? "must not be a management token" : undefined;
-}
-
-export const originsExpected = "must be * or origins such as https://app.example.com";
-
-/** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
-export const isOrigin = (text: string): boolean =>
-  text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-
 /** Whether a text is a host as URLs have it, with or without a port. */
 function isHost(text: string): boolean {
   if (/[/?#@\\\s]/.test(text) || !URL.canParse(`http://${text}`)) return false;
@@ -201,35 +178,3 @@ function isHost(text: string): boolean {
 
 const isHttpUrl = (text: string): boolean =>
   /^https?:\/\/[^/]/i.test(text) && URL.canParse(text) && new URL(text).username === "";
-
-/** Whether a database is a file on this machine. */
-export const isFileUrl = (url: string): boolean => /^file:/i.test(url);
-
-/** The path in a `file:` URL, which may be relative. A host other than this one stays part of it. */
-export function filePathOf(url: string): string {
-  const [, path = url] = /^file:(?:\/\/(?:localhost)?(?=\/))?([^?#]*)/i.exec(url) ?? [];
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-/** A database URL without the parts that may be secret: user, password and query. */
-export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
-
-/** Says why a database URL is invalid. */
-export function databaseUrlFault(url: string): string | undefined {
-  if (isFileUrl(url)) {
-    // SQLite deletes the database of an empty path when it closes. A database in memory is lost too.
-    const path = filePathOf(url);
-    const isFile = /[^/]/.test(path) && !path.startsWith("//") && !/:memory:|\0/i.test(path);
-    return isFile ? undefined : "must name a file after file:";
-  }
-  if (!/^(https?|libsql):\/\/[^/]/i.test(url) || !URL.canParse(url)) {
-    return "must be a file:, http:, https: or libsql: URL";
-  }
-  return new URL(url).username === ""
-    ? undefined
-    : "must not contain a user name: authenticate with DATABASE_AUTH_TOKEN";
-}
