@@ -7,6 +7,7 @@ import { isDeployId } from "../schema/values.ts";
 import { admitRead, admitSubmit } from "./admit.ts";
 import { findKey, readKeyHash } from "./authorization.ts";
 import type { CallContext, Context } from "./context.ts";
+import type { Run } from "./face.ts";
 import { findRefusal } from "./in-flight.ts";
 import type { InFlight } from "./in-flight.ts";
 import { pick } from "./prompts.ts";
@@ -34,9 +35,6 @@ export type ReadResult = ServedPrompt & {
 };
 /** The id of the record, and the quota. */
 export type RecordResult = { id: string; quota: QuotaDetails };
-
-/** Counts a call as in flight, and makes every error of it a `Refusal`, with what it makes one of as its `cause`. */
-export type Run = <T>(work: () => Promise<T>) => Promise<T>;
 
 export const runIn = (inFlight: InFlight): Run => async (work) => {
   const end = inFlight.begin();

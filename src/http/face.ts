@@ -3,8 +3,6 @@ import type { Clock } from "../common/domain.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import type { Route } from "./context.ts";
-import type { Run } from "./direct.ts";
-import type { Described, Part } from "./openapi-components.ts";
 
 /** Where the description of a service is, if it has one. */
 export const openApiPath = "/openapi.json";
@@ -71,6 +69,9 @@ export const extend = <S extends object, Faces extends readonly Face[]>(
   open: () => FaceHost,
 ): S & Extensions<Faces> => Object.assign(service, ...(faces ?? []).map((face) => face.extend?.(open)));
 
+/** Counts a call as in flight, and makes every error of it a `Refusal`, with what it makes one of as its `cause`. */
+export type Run = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** What a service provides to its faces; `faces` are all of them. */
 export type FaceHost = {
   database: Database;
@@ -81,6 +82,13 @@ export type FaceHost = {
   run: Run;
 };
 
+/** A part of the OpenAPI description. */
+export type Part = Readonly<Record<string, unknown>>;
+
+/** A method of a path. */
+export type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
+
+/** What the OpenAPI description says of a face. */
 export type FaceDescription = {
   tags: Record<string, string>;
   methods: Described[];

@@ -13,9 +13,9 @@ import {
 } from "../schema/feedback.ts";
 import { CodedError, MaybeCodedError } from "../schema/serving.ts";
 import { described, option, refer } from "../schema/struct.ts";
-import type { FaceDescription } from "./face.ts";
+import type { Described, FaceDescription, Part } from "./face.ts";
 import { answer, describeRefusals, json, parameter, refusedAnywhere, securedBy } from "./openapi-components.ts";
-import type { Described, Part, RefusedKind } from "./openapi-components.ts";
+import type { RefusedKind } from "./openapi-components.ts";
 import { statusOf } from "./respond.ts";
 
 /** The patterns of the routes. */

@@ -8,7 +8,7 @@ import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
 import { exactly, isOptional, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import { adminPath } from "./face.ts";
-import type { FaceDescription } from "./face.ts";
+import type { Described, FaceDescription, Part } from "./face.ts";
 import {
   answer,
   describeRefusals,
@@ -18,7 +18,7 @@ import {
   refusedAnywhere,
   securedBy,
 } from "./openapi-components.ts";
-import type { Described, HeaderName, Part, RefusedKind } from "./openapi-components.ts";
+import type { HeaderName, RefusedKind } from "./openapi-components.ts";
 import { acceptedStatus, statusOf } from "./respond.ts";
 import { DeliveredEvent, webhooks } from "./webhook-openapi.ts";
 

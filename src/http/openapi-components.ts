@@ -5,13 +5,8 @@ import { described, isOptional, nameOf, option, optional, partsOf, refer, schema
 import type { JsonSchema } from "../schema/struct.ts";
 import { ErrorResponse, RateLimitErrorResponse } from "../schema/serving.ts";
 import * as v from "../schema/values.ts";
+import type { Part } from "./face.ts";
 import { statusOf } from "./respond.ts";
-
-/** A part of the description. */
-export type Part = Readonly<Record<string, unknown>>;
-
-/** A method of a path. */
-export type Described = Part & { path: string; method: string; operationId: string; summary: string; responses: Part };
 
 const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 
