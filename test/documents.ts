@@ -20,7 +20,7 @@ export const files: readonly string[] = (await Promise.all(folders.map(async (fo
 
 /** All documents, README.md first. */
 export const documents: readonly Document[] = await Promise.all(
-  ["README.md", ...files.filter((path) => path.endsWith(".md"))].map(async (path) => (
+  ["README.md", "CHANGELOG.md", ...files.filter((path) => path.endsWith(".md"))].map(async (path) => (
     { path, text: await readFile(pathOf(path), "utf8") }
   )),
 );

@@ -296,9 +296,9 @@ everywhere("JSON is valid, and the package has its version", (text) => {
   }
 });
 
-test("the release notes begin with this version, which all manifests have, and go down", async () => {
-  const notes = sectionOf(documentAt("src/deploy/README.md"), "Release notes");
-  const versions = Array.from(notes.matchAll(/^### (\d+\.\d+\.\d+)$/gm), ([, version]) => version!);
+test("the changelog begins with this version, which all manifests have, and go down", async () => {
+  const notes = documentAt("CHANGELOG.md").text;
+  const versions = Array.from(notes.matchAll(/^## (\d+\.\d+\.\d+)$/gm), ([, version]) => version!);
   assert.is(versions[0], manifest.version);
   const descending = versions.toSorted((a, b) => b.localeCompare(a, "en", { numeric: true }));
   assert.equal([versions, new Set(versions).size], [descending, versions.length]);

@@ -1,4 +1,4 @@
 // Generated from package.json by `npm run generate`.
 
 /** The version of this package. */
-export const version = "0.3.0";
+export const version = "0.4.0";
