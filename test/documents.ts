@@ -18,9 +18,11 @@ export const files: readonly string[] = (await Promise.all(folders.map(async (fo
   );
 }))).flat().sort();
 
+const paths = ["README", "CHANGELOG", "CONTRIBUTING", "SECURITY"].map((name) => `${name}.md`);
+
 /** All documents, README.md first. */
 export const documents: readonly Document[] = await Promise.all(
-  ["README.md", "CHANGELOG.md", ...files.filter((path) => path.endsWith(".md"))].map(async (path) => (
+  [...paths, ...files.filter((path) => path.endsWith(".md"))].map(async (path) => (
     { path, text: await readFile(pathOf(path), "utf8") }
   )),
 );

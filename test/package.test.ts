@@ -257,7 +257,18 @@ if (currentRuntime === "Node") {
   test("is packed and installs in an empty folder", async () => {
     // Packing compiles, which other tests of this checkout must not see half done.
     await mkdir(checkout);
-    for (const name of ["src", "package.json", "tsconfig.json", "LICENSE", "README.md", "CHANGELOG.md"]) {
+    for (
+      const name of [
+        "src",
+        "package.json",
+        "tsconfig.json",
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+      ]
+    ) {
       await cp(pathOf(name), `${checkout}/${name}`, { recursive: true });
     }
     // Of the tests only their documents are packed.
