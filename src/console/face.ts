@@ -20,7 +20,7 @@ import { checkBeside, checkOptions } from "../http/settings.ts";
 import type { NoOptions } from "../http/settings.ts";
 import { createReadUnknown } from "../http/unknown-senders.ts";
 import { ownerOf, perform } from "../management/operation.ts";
-import type { Caller } from "../management/operation.ts";
+import type { Caller, Store } from "../management/operation.ts";
 import { getWorkspace } from "../management/workspaces.ts";
 import { createLinks, createSessions, findCaller, readCookie } from "./sessions.ts";
 import type { LinkOptions } from "./sessions.ts";
@@ -34,6 +34,7 @@ import { errorView } from "./errors.tsx";
 import { toInput } from "./page.ts";
 import type { Call, ConsoleRequest, Page, Resource } from "./page.ts";
 import { pages } from "./pages.ts";
+import { createReads } from "./reads.ts";
 import { bareLayout, documentOf, layout } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
 import { answerSoon, createProgress, partOf } from "./progress.tsx";
@@ -176,7 +177,7 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
   for (const id of Object.values(params)) setId(logContext, id);
   const progress = createProgress();
-  const call = callerOf(ctx, state, { ...caller, requestId }, progress);
+  const call = callerOf(ctx, isChange(ctx) ? state : remembering(state), { ...caller, requestId }, progress);
   const { clock } = state.store;
   let visit: ConsoleRequest = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },
@@ -228,6 +229,13 @@ async function change(page: Page | Resource, visit: ConsoleRequest): Promise<Ans
     if (!(error instanceof Refusal)) throw error;
     return answerWith(visit.root, await show(page, { ...visit, refusal: error }));
   }
+}
+
+/** The state for a page that only reads: it asks for nothing twice, and checks once that the caller may see something. */
+function remembering(state: State): State {
+  const remember = createReads(), visible = new Set<string>();
+  const over = (store: Store): Store => ({ ...store, database: remember(store.database), visible });
+  return { ...state, store: over(state.store), longStore: over(state.longStore) };
 }
 
 /**

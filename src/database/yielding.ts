@@ -1,5 +1,5 @@
 // Sharing the event loop with requests, which long work must not hold up.
-import { around, readsAside } from "./database.ts";
+import { around, isFile, readsAside } from "./database.ts";
 import type { Database } from "./database.ts";
 import { createQueue } from "./queue.ts";
 
@@ -13,8 +13,8 @@ const share = 3; // times as long as the work with a result took
 
 /**
  * The same database for long work, which yields to requests: its operations run one at a time, however many are started at
- * once, and each leaves the event loop to requests before the next one. A read on the reader thread starts at once, and only
- * its result waits.
+ * once, and each leaves the event loop to requests before the next one. A read on the reader thread or on a server starts at
+ * once, and only its result waits.
  */
 export function yielding(database: Database): Database {
   const enqueue = createQueue();
@@ -29,7 +29,7 @@ export function yielding(database: Database): Database {
       }
     });
   const yielded = around(database, run);
-  if (!readsAside(database)) return yielded;
+  if (isFile(database) && !readsAside(database)) return yielded;
   return {
     ...yielded,
     read(statement) {

@@ -14,19 +14,21 @@ import { priceTable } from "./prices.ts";
 /** Reads all prices, and the models of the versions of these deployments, which are of one workspace. */
 export async function readCosting(database: Database, deployIds: DeploymentId[]): Promise<Costing> {
   const args = { deployIds: JSON.stringify(deployIds) };
-  const { pricing, hash } = await readPricing(database);
-  const deployments = await database.read({
-    sql: `select d.key as ordinal, y.prompt_id, w.cost_source
-      from json_each(:deployIds) d cross join deployments y on y.id = d.value
-        cross join workspaces w on w.id = y.workspace_id`,
-    args,
-  });
-  const versions = await database.read({
-    sql: `select prompt_id, version, llm_config from prompt_versions where prompt_id in (
-      select prompt_id from deployments where id in (select value from json_each(:deployIds))
-    )`,
-    args,
-  });
+  const [{ pricing, hash }, deployments, versions] = await Promise.all([
+    readPricing(database),
+    database.read({
+      sql: `select d.key as ordinal, y.prompt_id, w.cost_source
+        from json_each(:deployIds) d cross join deployments y on y.id = d.value
+          cross join workspaces w on w.id = y.workspace_id`,
+      args,
+    }),
+    database.read({
+      sql: `select prompt_id, version, llm_config from prompt_versions where prompt_id in (
+        select prompt_id from deployments where id in (select value from json_each(:deployIds))
+      )`,
+      args,
+    }),
+  ]);
   // Deployments may share a prompt, and most of its versions their configuration.
   const byPrompt = new Map<string, Map<number, Model>>(), models = new Map<string, Model>();
   for (const row of versions) {

@@ -19,18 +19,29 @@ export const namedIn = (schema: Schema, input: object): Named[] =>
     return noun === undefined || !hideable.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
   });
 
+/** The caller's view: the ids in `visible` have been checked, and those that pass are added. */
+type View = {
+  seesDeleted?: boolean | undefined;
+  bound: WorkspaceId | undefined;
+  visible?: Set<string> | undefined;
+};
+
 /** Throws that the first id that names something hidden, in the order of the input, was not found. */
 export async function refuseHidden(
   database: Database,
-  all: Named[],
-  { seesDeleted = false, bound }: { seesDeleted?: boolean | undefined; bound: WorkspaceId | undefined },
+  named: Named[],
+  { seesDeleted = false, bound, visible }: View,
 ): Promise<void> {
+  const all = named.filter(({ id }) => !visible?.has(id));
   if (all.length === 0 || seesDeleted && bound === undefined) return;
   const { id: recordId = "" } = all.find(({ noun }) => noun === "Record") ?? {};
   const { commitId = "", slot = 0 } = readSlotId("diag", recordId) ?? {};
   const args = { recordId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
   const [row] = await database.read({ sql, args: { named: JSON.stringify(all), ...args } });
-  if (row === undefined) return;
+  if (row === undefined) {
+    if (!seesDeleted) all.forEach(({ id }) => visible?.add(id));
+    return;
+  }
   // The query does not return the id, because SQLite may hold text that is invalid Unicode and cannot be read back.
   const { noun, id } = all[integer(row, "ordinal")]!;
   throw notFound(noun, id);

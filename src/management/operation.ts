@@ -86,6 +86,8 @@ export type Store = {
   urlFault?: ((url: string) => string | undefined) | undefined;
   /** Called once a webhook was created here, which may be the first one. */
   onWebhook?: (() => void) | undefined;
+  /** The ids that the caller of one request has been found to see. Without it, each operation checks its own. */
+  visible?: Set<string> | undefined;
   /** Secrets besides keys and tokens that the audit log must not have: the admin token. */
   secrets?: readonly string[] | undefined;
 };
@@ -216,12 +218,12 @@ async function runUntilFirst<Output>(operation: Performed<Output>, session: Sess
 
 async function runOnce<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
   const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
-  const { database, clock, caller, secrets } = session;
+  const { database, clock, caller, secrets, visible } = session;
   const bound = caller.workspaceId;
   const cause = causeOf(caller, given);
   const open = () => openCommit(database, clock, cause, secrets);
   const commit = isRead(operation) ? refuseCommit : await open();
-  const members = await resolveReferences(database, input.schema, given, bound);
+  const { members, check: areInWorkspace } = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
   if (named.length === 0 && bound !== undefined && !isScoped) {
     throw roleOverAll === undefined ? allWorkspacesRequired() : workspaceRequired();
@@ -229,8 +231,20 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   if (named.length === 0 && roleOverAll !== undefined && !hasRole(caller, roleOverAll)) {
     throw roleOverAllRequired(roleOverAll);
   }
-  await refuseHidden(database, named, { seesDeleted, bound });
-  return await run({ ...session, commit, cause }, members as never);
+  const check = inOrder(areInWorkspace, refuseHidden(database, named, { seesDeleted, bound, visible }));
+  if (!isRead(operation) || operation.isLong) await check;
+  // A short read sets out with the check, which saves a round trip to a server. What it finds is dropped if the check refuses.
+  const output = (async () => await run({ ...session, commit, cause }, members as never))();
+  output.catch(() => {});
+  await check;
+  return await output;
+}
+
+/** Waits for both. If both reject, for the reason of the first. */
+async function inOrder(first: Promise<unknown>, second: Promise<unknown>): Promise<void> {
+  second.catch(() => {});
+  await first;
+  await second;
 }
 
 function refuseCommit(): never {

@@ -110,11 +110,14 @@ export async function scopeOfWorkspace(
   store: Store,
   { workspaceId, deployId }: { workspaceId: WorkspaceId; deployId?: DeploymentId | undefined },
 ): Promise<Scope> {
-  const workspace = await requireWorkspace(store, workspaceId);
-  if (deployId === undefined) return { workspace, deployments: await listOfWorkspace(store, workspaceId) };
-  const deployment = await requireDeployment(store, deployId);
-  if (deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId);
-  return { workspace, deployments: [deployment] };
+  const [workspace, deployments] = await Promise.all([
+    requireWorkspace(store, workspaceId),
+    deployId === undefined
+      ? listOfWorkspace(store, workspaceId)
+      : requireDeployment(store, deployId).then((one) => [one]),
+  ]);
+  if (deployId !== undefined && deployments[0]?.workspaceId !== workspaceId) throw notFound("Deployment", deployId);
+  return { workspace, deployments };
 }
 
 export const deployIdsOf = ({ deployments }: Scope): DeploymentId[] => deployments.map(({ id }) => id);

@@ -59,9 +59,11 @@ const findRollout: Query = (reference) => {
     };
 };
 
-/** `nouns` are those that input members declare. `noun` is that of what they name. */
-const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: string): boolean }[] = [
-  { noun: "Prompt", nouns: ["Prompt"], find: findPrompt, isId: (text) => isId("prompt", text) },
+/** `nouns` are those that input members declare. `noun` is that of what they name. `mayBeName`: a name may look like an id. */
+type Kind = { noun: string; nouns: string[]; find: Query; isId(reference: string): boolean; mayBeName?: true };
+
+const kinds: Kind[] = [
+  { noun: "Prompt", nouns: ["Prompt"], find: findPrompt, isId: (text) => isId("prompt", text), mayBeName: true },
   {
     noun: "Deployment",
     nouns: ["Deployment", "Deployment or name"],
@@ -72,32 +74,45 @@ const kinds: { noun: string; nouns: string[]; find: Query; isId(reference: strin
 ];
 
 /**
- * Replaces references by ids. An id itself is looked up only if the caller gave a workspace that it must be in. A
- * caller who is bound to a workspace finds nothing in others.
+ * Replaces references by ids. An id itself is looked up only if the caller gave a workspace that it must be in, and `check`
+ * rejects if it is not. A caller who is bound to a workspace finds nothing in others.
  */
 export async function resolveReferences(
   database: Database,
   schema: Schema,
   input: object,
   bound: WorkspaceId | undefined,
-): Promise<object> {
+): Promise<{ members: object; check: Promise<unknown> }> {
   const members = { ...input } as Record<string, unknown>;
   const isScope = schema.workspaceId === workspaceId;
   const scope = members.workspaceId as WorkspaceId | undefined;
   if (isScope) delete members.workspaceId;
+  const checks: Promise<string>[] = [];
   for (const [name, struct] of Object.entries(schema)) {
     const kind = kinds.find(({ nouns }) => nouns.includes(nounOf(struct) ?? ""));
     const reference = members[name];
     if (kind === undefined || typeof reference !== "string") continue;
     if (kind.isId(reference) && !(isScope && scope !== undefined)) continue;
-    const { sql, args } = kind.find(reference);
-    const rows = await database.read({ sql, args: { ...args, workspaceId: scope ?? null, bound: bound ?? null } });
-    const ids = rows.map((row) => text(row, "id"));
-    // The name of a prompt may be the id of another one. Then the id wins.
-    const [id, other] = ids.includes(reference) ? [reference] : ids;
-    if (id === undefined) throw notFound(kind.noun, reference);
-    if (other !== undefined) throw ambiguousReference(kind.noun.toLowerCase(), reference);
-    members[name] = id;
+    const id = findId(database, kind, reference, { workspaceId: scope ?? null, bound: bound ?? null });
+    if (kind.isId(reference) && !kind.mayBeName) checks.push(id);
+    else members[name] = await id;
   }
-  return members;
+  return { members, check: Promise.all(checks) };
+}
+
+/** The id that a reference stands for, among what the caller may see. */
+async function findId(
+  database: Database,
+  { noun, find }: Kind,
+  reference: string,
+  scope: { workspaceId: WorkspaceId | null; bound: WorkspaceId | null },
+): Promise<string> {
+  const { sql, args } = find(reference);
+  const rows = await database.read({ sql, args: { ...args, ...scope } });
+  const ids = rows.map((row) => text(row, "id"));
+  // The name of a prompt may be the id of another one. Then the id wins.
+  const [id, other] = ids.includes(reference) ? [reference] : ids;
+  if (id === undefined) throw notFound(noun, reference);
+  if (other !== undefined) throw ambiguousReference(noun.toLowerCase(), reference);
+  return id;
 }

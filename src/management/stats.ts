@@ -47,9 +47,11 @@ export const readStats = operation({
     const { workspace: { statuses }, deployments: [{ reference }] } = scope;
     const matching = await toCount(management, scope, filter);
     const division = { by: "version" as const, interval };
-    const { groups, all } = await countRecords(management, matching, division, reportRead(management));
+    const [{ groups, all }, changes] = await Promise.all([
+      countRecords(management, matching, division, reportRead(management)),
+      listVersionChanges(database, deployId),
+    ]);
     const { from = 0, to = Infinity } = filter;
-    const changes = await listVersionChanges(database, deployId);
     return {
       deployId,
       reference,

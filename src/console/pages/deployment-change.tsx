@@ -97,6 +97,10 @@ export const deploymentChangePage: Page = {
     const version = asking ?? (name === "rollback" ? await previousOf(visit, deployment) : undefined);
     const isOther = version !== undefined && version !== currentVersion;
     const isRequest = isRequested(visit, deployment, operation);
+    const [choice, outcome] = await Promise.all([
+      name === "promote" && versionChoice(visit, deployment, version),
+      isOther && outcomeOf(visit, deployment, version),
+    ]);
     return {
       title: `${title} ${reference}`,
       heading: <>{title} {breakable(reference)}</>,
@@ -104,7 +108,7 @@ export const deploymentChangePage: Page = {
       parent: { label: isolated(reference), href: link(visit, ["deployments", id]) },
       body: (
         <>
-          {name === "promote" && await versionChoice(visit, deployment, version)}
+          {choice}
           {(!hasVersion || isOther) && (
             <Guarded visit={visit} operation={operation} isProtected={isProtected}>
               <div class="panel">
@@ -139,7 +143,7 @@ export const deploymentChangePage: Page = {
               The deployment has served no other version that it could return to.
             </Empty>
           )}
-          {isOther && await outcomeOf(visit, deployment, version)}
+          {outcome}
         </>
       ),
     };

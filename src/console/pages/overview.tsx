@@ -41,33 +41,38 @@ export const overviewPage: Page = {
   async show(visit) {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
-    const [prompts, { items: deployments }, keys, months, changes, names] = await Promise.all([
+    const range = { from: now - 2 * span, splitAt: now - span, interval: "day" as const };
+    const [prompts, { items: deployments }, keys, months, changes, names, usage, budgets, stats] = await Promise.all([
       call(listPrompts, { workspaceId, limit: 1 }),
       listMost((page) => call(listDeployments, { workspaceId, ...page })),
       call(listApiKeys, { workspaceId, limit: 1 }),
       call(listMonths, { workspaceId, limit: 1 }),
       call(listAuditEntries, { workspaceId, limit: lastChanges }),
       findNames(visit),
+      call(readUsage, { workspaceId, month: monthOf(now) }, [0, 0.15]),
+      usedUpBudgets(visit, [0.15, 0.2]),
+      call(readWorkspaceStats, { workspaceId, ...range }, [0.2, 0.9]),
     ]);
     const begun = {
       ...{ hasPrompt: prompts.items.length > 0, deployments, hasKey: keys.items.length > 0 },
       isUsed: months.items.length > 0,
     };
-    const usage = await call(readUsage, { workspaceId, month: monthOf(now) }, [0, 0.15]);
-    const budgets = await usedUpBudgets(visit, [0.15, 0.2]);
-    const range = { from: now - 2 * span, splitAt: now - span, interval: "day" as const };
-    const stats = await call(readWorkspaceStats, { workspaceId, ...range }, [0.2, 0.9]);
     const from = newestFailuresFrom(stats, now, lastFailures);
-    const failed = from === undefined ? noFailures : await findFailures(visit, from);
+    const [failed, steps, alerts, webhooks] = await Promise.all([
+      from === undefined ? noFailures : findFailures(visit, from),
+      firstSteps(visit, begun),
+      firingAlerts(visit, workspaceId),
+      brokenWebhooks(visit, workspaceId),
+    ]);
     return {
       title: "Overview",
       isWide: true,
       heading: isolated(name),
       body: (
         <>
-          {await firstSteps(visit, begun)}
-          {await firingAlerts(visit, workspaceId)}
-          {await brokenWebhooks(visit, workspaceId)}
+          {steps}
+          {alerts}
+          {webhooks}
           {budgets}
           {deployments.length > 0 && (
             <Section title="Last 7 days" aside={<a href={link(visit, ["deployments"])}>All deployments</a>}>

@@ -40,9 +40,11 @@ export const promptPage: Page = {
       listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
     ]);
     const version = queryVersion(visit, "version") ?? prompt.latestVersion;
-    const shown = await call(getPromptVersion, { id, workspaceId, version });
     const measured = mainOf(open);
-    const numbers = measured && await call(readStats, { deployId: measured.id, from: visit.now - numbersOf });
+    const [shown, numbers] = await Promise.all([
+      call(getPromptVersion, { id, workspaceId, version }),
+      measured && call(readStats, { deployId: measured.id, from: visit.now - numbersOf }),
+    ]);
     const isArchived = prompt.archivedAt !== null;
     return {
       title: `${prompt.name} v${version}`,

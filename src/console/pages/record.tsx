@@ -51,17 +51,15 @@ const mostJson = 8_192; // characters of what is shown as JSON
 export const recordPage: Page = {
   path: "/:workspaceId/records/:recordId",
   async show(visit) {
-    const { record, deployment } = await findRecord(visit);
-    const { id, keyId, promptVersion } = record, { startAt, endAt } = valuesOf(record);
-    const { content, ...others } = record;
-    const more = without(others, shownMembers);
-    const { id: workspaceId } = workspaceOf(visit), { promptId } = deployment;
-    const [served, { items: [figures] }, neighbours, feedback] = await Promise.all([
-      visit.call(getPromptVersion, { id: promptId, workspaceId, version: promptVersion }),
+    const { id: workspaceId } = workspaceOf(visit), id = visit.params.recordId as RecordId;
+    const [{ record, deployment, served }, { items: [figures] }, neighbours, feedback] = await Promise.all([
+      findServed(visit),
       visit.call(listRecordFigures, { workspaceId, ids: id }),
-      findNeighbours(visit, id as RecordId),
-      findFeedback(visit, id as RecordId),
+      findNeighbours(visit, id),
+      findFeedback(visit, id),
     ]);
+    const { keyId, promptVersion, content, ...others } = record, { startAt, endAt } = valuesOf(record);
+    const more = without({ keyId, promptVersion, ...others }, shownMembers);
     return {
       title: `Record ${id}`,
       isWide: true,
@@ -199,6 +197,13 @@ export async function findRecord(visit: ConsoleRequest): Promise<{ record: Diagn
   const record = await visit.call(getDiagnosis, { id: visit.params.recordId as RecordId });
   const input = { id: record.deployId, workspaceId: workspaceOf(visit).id };
   return { record, deployment: await visit.call(getDeployment, input) };
+}
+
+/** The same with the version of the prompt that the record was made with. */
+async function findServed(visit: ConsoleRequest) {
+  const { record, deployment } = await findRecord(visit);
+  const input = { id: deployment.promptId, workspaceId: workspaceOf(visit).id, version: record.promptVersion };
+  return { record, deployment, served: await visit.call(getPromptVersion, input) };
 }
 
 /** An input or output as a conversation, and as it is. */

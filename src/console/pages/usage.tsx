@@ -32,10 +32,12 @@ export const usagePage: Page = {
     const asking = queryValue(visit, "month") ?? "";
     const month = isMonth(asking) ? asking : monthOf(now);
     const isUnknown = asking !== "" && asking !== month;
-    const months = await call(listMonths, { workspaceId, limit: mostMonths });
-    const usage = await call(readUsage, { workspaceId, month }, [0, 0.5]);
-    const costs = await call(readCosts, { workspaceId, month }, [0.5, 0.9]);
-    const budgets = month === monthOf(now) && await call(listBudgets, { workspaceId, limit: shownBudgets }, [0.9, 1]);
+    const [months, usage, costs, budgets] = await Promise.all([
+      call(listMonths, { workspaceId, limit: mostMonths }),
+      call(readUsage, { workspaceId, month }, [0, 0.5]),
+      call(readCosts, { workspaceId, month }, [0.5, 0.9]),
+      month === monthOf(now) && call(listBudgets, { workspaceId, limit: shownBudgets }, [0.9, 1]),
+    ]);
     return {
       title: `Usage in ${month}`,
       ...isUnknown && { kind: "invalid" },

@@ -1,0 +1,85 @@
+// How often a page asks the database, and how many times it has to wait for it: on a server each time is a round trip.
+import * as assert from "uvu/assert";
+import type { Database, Row, Statement } from "../../src/database/database.ts";
+import { openMemory, promptFile, toPrompt } from "../helpers.ts";
+import { pushPrompt } from "../actions.ts";
+import { suite } from "../suite.ts";
+import { createVisit } from "./visitor.ts";
+
+const test = suite("reads of pages");
+
+/** A database as far away as a server: all reads that are waiting travel together, and their rows come back at once. */
+function distant(database: Database) {
+  const counts = { reads: 0, trips: 0 }, asked = new Set<string>();
+  let waiting: (() => void)[] = [];
+  function leave(): void {
+    const all = waiting;
+    waiting = [];
+    counts.trips++;
+    for (const go of all) go();
+  }
+  const read = async (statement: Statement): Promise<Row[]> => {
+    counts.reads++;
+    asked.add(JSON.stringify(statement));
+    await new Promise<void>((resolve) => {
+      // Whatever the page does without the database is done before the next trip.
+      if (waiting.push(resolve) === 1) setTimeout(leave, 5);
+    });
+    return await database.read(statement);
+  };
+  // It has no file to probe.
+  const { probe: _, ...rest } = database;
+  return { counts, asked, database: { ...rest, read } };
+}
+
+/** The most reads and round trips of a page: two for the session and the workspace, and those of the page. */
+const pages: [path: string, reads: number, trips: number][] = [
+  ["", 28, 8],
+  ["/records", 13, 9],
+  ["/records/:record", 26, 8],
+  ["/sessions", 13, 8],
+  ["/prompts", 5, 3],
+  ["/prompts/:prompt", 18, 10],
+  ["/prompts/:prompt/edit", 7, 5],
+  ["/prompts/:prompt/compare?from=1&to=2", 17, 11],
+  ["/deployments", 4, 3],
+  ["/deployments/:deployment", 15, 6],
+  ["/deployments/:deployment/stats", 15, 7],
+  ["/deployments/:deployment/promote?version=2", 21, 11],
+  ["/usage", 19, 6],
+  ["/usage/budgets", 10, 7],
+  ["/settings", 3, 2],
+  ["/settings/feedback", 4, 3],
+  ["/keys", 5, 4],
+  ["/tokens", 4, 3],
+  ["/prices", 4, 3],
+  ["/audit", 7, 4],
+  ["/alerts", 5, 4],
+  ["/webhooks", 4, 3],
+  ["/reviews", 4, 3],
+  ["/changes", 6, 4],
+  ["/agreement", 5, 3],
+  ["/search?text=x", 3, 2],
+];
+
+const { database, counts, asked } = distant(await openMemory());
+const { world, visitor } = await createVisit({ database });
+await pushPrompt(world.admin, world.promptId, toPrompt({ ...promptFile, title: "Second" }));
+let record = "";
+for (const promptVersion of [1, 2, 1]) {
+  const answer = await world.submit({ sessionId: "s", status: 1, promptVersion, content: { output: "x" } });
+  record = (answer.json as { id: string }).id;
+}
+
+for (const [path, reads, trips] of pages) {
+  test(`${path || "the overview"} takes at most ${reads} reads in ${trips} round trips, and asks for nothing twice`, async () => {
+    const named = { ":record": record, ":prompt": world.promptId, ":deployment": world.deployId };
+    Object.assign(counts, { reads: 0, trips: 0 });
+    asked.clear();
+    await visitor.see(path.replace(/:\w+/g, (name) => Object(named)[name]));
+    assert.ok(counts.reads > 0 && counts.reads <= reads && counts.trips <= trips, JSON.stringify(counts));
+    assert.is(asked.size, counts.reads, "Something was asked for twice");
+  });
+}
+
+test.run();
