@@ -44,10 +44,10 @@ export const alertPresentations = [
   present(deleteAlert, asLines),
   present(listAlerts, { row: toRow }),
   present(readAlert, {
-    show: (alert, { terminal: { columns } }) => ({
-      data: alert,
-      text: () => format({ ...toLines(alert), changes: alert.changes.map(toChangeRow) }, columns),
-    }),
+    async run({ call, terminal: { columns } }, input) {
+      const { nextCursor: _, ...data } = await call(readAlert, input);
+      return { data, text: () => format({ ...toLines(data), changes: data.changes.map(toChangeRow) }, columns) };
+    },
   }),
   present(updateAlert, {
     ...asLines,

@@ -35,9 +35,14 @@ function describeProgress({ records, open, taken, done, skipped, gone }: Review)
   return [`${done} of ${records} done`, ...others.map(([name, count]) => `${count} ${name}`)].join(", ");
 }
 
-function showWhole(data: Review & { reviewers?: ReviewWithReviewers["reviewers"] | undefined }): Outcome {
-  const { reviewers = [], open: _open, taken: _taken, done: _done, skipped: _skipped, gone: _gone, ...rest } = data;
-  const shown = { ...rest, progress: describeProgress(data), ...reviewers.length > 0 && { reviewers } };
+function showWhole(data: Review & Partial<Pick<ReviewWithReviewers, "reviewers" | "otherReviewers">>): Outcome {
+  const { reviewers = [], otherReviewers = 0, ...review } = data;
+  const { open: _open, taken: _taken, done: _done, skipped: _skipped, gone: _gone, ...rest } = review;
+  const shown = {
+    ...{ ...rest, progress: describeProgress(data) },
+    ...reviewers.length > 0 && { reviewers },
+    ...otherReviewers > 0 && { otherReviewers },
+  };
   return { data, text: () => format(shown) };
 }
 

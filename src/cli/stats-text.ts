@@ -10,12 +10,16 @@ import { cutTo, layOut, widthOf, wrap } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. */
 export function statsText(
-  { reference, deployId, versions, all, series, promotions, records }: Stats,
+  { reference, deployId, versions, otherVersions, all, series, promotions, records }: Stats,
   interval = "day",
   columns = Infinity,
 ): string {
   const totals = { deployment: reference, deployId, records };
   const blocks = versions.map(({ version, ...stats }) => block(`version ${version}`, stats, columns));
+  // A service of an earlier version has all of them in the list.
+  if (otherVersions?.versions > 0) {
+    blocks.push(`${counted(otherVersions.versions, "earlier version")}: ${recordsText(otherVersions.records)}\n`);
+  }
   if (versions.length > 1) blocks.push(block("all versions", all, columns));
   return [
     format(totals),

@@ -158,9 +158,17 @@ export const ambiguousReference = (noun: string, reference: string) =>
     `Several workspaces have the ${noun} ${reference}. Give the workspace too: set workspaceId`,
     "ambiguous_reference",
   );
+const mostNamed = 20; // in a message
+
+/** Names in a message: the first ones, and how many more there are. */
+export const listed = (names: readonly string[], separator = ", "): string =>
+  names.length <= mostNamed
+    ? names.join(separator)
+    : `${names.slice(0, mostNamed).join(separator)}${separator}and ${names.length - mostNamed} more`;
+
 /** A change names a revision that is no longer the current one. */
 export const movedOn = (moved: readonly string[]) =>
-  new Refusal("outdated", `Changed since it was planned: ${moved.join("; ")}. Plan again`, "release_set_outdated");
+  new Refusal("outdated", `Changed since it was planned: ${listed(moved, "; ")}. Plan again`, "release_set_outdated");
 export const outdated = (noun: string, id: string) =>
   new Refusal("outdated", `${noun} ${id} has changed: read it again and repeat`, `${codeOf(noun)}_outdated`);
 /** A management request names something that was deleted. */
@@ -174,7 +182,7 @@ export const approvalRequired = (reference: string, instead: string) =>
 /** A push would make a version live that lacks variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
-    `This removes variables that are live in ${reference}: ${names.join(", ")}. To publish anyway, set force`,
+    `This removes variables that are live in ${reference}: ${listed(names)}. To publish anyway, set force`,
     "variables_removed",
   );
 /** A new prompt has the title or the content of another one, whose name is given. `shared` says which. */
@@ -185,7 +193,7 @@ export const promptNotUnique = (name: string, shared: "title" | "content") =>
   );
 /** A deployment was named without its prompt, and several prompts have one of that name. */
 export const ambiguousDeployment = (references: string[]) =>
-  conflict(`Several deployments have that name: ${references.join(", ")}. Give the prompt too`, "ambiguous_reference");
+  conflict(`Several deployments have that name: ${listed(references)}. Give the prompt too`, "ambiguous_reference");
 export const invalidAdminToken = () => new Refusal("unauthorized", "Invalid admin token", "invalid_token");
 /** `purpose` says for which part of a request, if the role is not needed for all of it: `to archive support/chat`. */
 export const roleRequired = (role: string, purpose?: string) =>

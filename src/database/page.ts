@@ -10,18 +10,42 @@ export const defaultPageSize = 50;
 /** What the query of a page is bound to: `:cursor` is null for the first page, and `:rows` is how many to read. */
 type PageArgs = { cursor: string | null; rows: number };
 
-/** Reads a page by a query for the rows after a cursor, newest first. A row beyond the limit tells whether pages follow. */
+/** Bytes of texts after which a page ends: a libSQL server returns at most 10 MB, and the whole of a page is in memory. */
+export const pageBytes = 4 * 1024 * 1024;
+
+// Rows that one query reads. What people and programs write into a row is bounded to some 40 kB.
+const chunkRows = 100;
+
+/**
+ * Reads a page by a query for the rows after a cursor, newest first. A row beyond the limit tells whether pages follow. A page
+ * of long rows is shorter.
+ */
 export async function readPage<T>(
   database: Database,
-  { limit = defaultPageSize, cursor }: PageRequest,
+  { limit = defaultPageSize, cursor: start }: PageRequest,
   query: (page: PageArgs) => Statement,
   toItem: (row: Row) => T,
   cursorOf: (item: T) => string | number,
 ): Promise<Page<T>> {
-  const items = (await database.read(query({ cursor: cursor ?? null, rows: limit + 1 }))).map(toItem);
-  const shown = items.slice(0, limit);
-  return { items: shown, nextCursor: items.length > limit ? String(cursorOf(shown.at(-1)!)) : null };
+  const items: T[] = [];
+  let cursor = start ?? null, length = 0;
+  for (;;) {
+    const size = Math.min(limit - items.length, chunkRows);
+    const rows = await database.read(query({ cursor, rows: size + 1 }));
+    for (const row of rows.slice(0, size)) {
+      items.push(toItem(row));
+      length += lengthOf(row);
+    }
+    if (rows.length <= size) return { items, nextCursor: null };
+    cursor = String(cursorOf(items.at(-1)!));
+    // A UTF-16 unit takes up to three bytes, in most texts one.
+    if (items.length === limit || 2 * length >= pageBytes) return { items, nextCursor: cursor };
+  }
 }
+
+/** The length of the texts of a row, in UTF-16 units. */
+const lengthOf = (row: Row): number =>
+  Object.values(row).reduce<number>((sum, value) => typeof value === "string" ? sum + value.length : sum, 0);
 
 /** Makes a function that throws if a cursor comes twice: such a list would never end. */
 export function createCursorCheck(): (cursor: string) => void {

@@ -200,7 +200,7 @@ const describeTarget = (target: Target): string =>
 /** What a declared name allows, as the end of a sentence. */
 const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>
   labels !== null
-    ? `one of ${labels.join(", ")}`
+    ? `one of ${errors.listed(labels)}`
     : minimum === null
     ? `at most ${maximum}`
     : maximum === null

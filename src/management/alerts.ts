@@ -4,7 +4,9 @@ import { durationText } from "../common/duration.ts";
 import { archived, conflict, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
-import type { Database, Statement } from "../database/database.ts";
+import type { Page, PageRequest } from "../common/domain.ts";
+import type { Database, Row } from "../database/database.ts";
+import { readPage } from "../database/page.ts";
 import { integer } from "../database/row.ts";
 import { described, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -12,6 +14,7 @@ import * as v from "./values.ts";
 import { condition, conditionInput, isTotal, readCondition, requireSuited } from "./alert-conditions.ts";
 import { toEntry } from "./audit-chain.ts";
 import type { Change } from "./commit.ts";
+import { listSealed } from "./cursors.ts";
 import { requireDeployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
@@ -23,7 +26,7 @@ import { requireWorkspace } from "./workspaces.ts";
 
 const minute = 60_000, hour = 60 * minute, day = 24 * hour; // ms
 const maxAlerts = 100; // of a workspace
-const shownChanges = 20;
+const shownChanges = 20; // unless more are asked for
 
 /** What a share or a mean needs, unless an alert says otherwise. */
 const defaultAtLeast = 50;
@@ -236,15 +239,26 @@ const AlertChange = shape("AlertChange", {
 });
 const AlertWithChanges = shape("AlertWithChanges", {
   ...alert,
-  changes: described(listOf(AlertChange), `Its last ${shownChanges} changes, the newest first, from the audit log`),
+  changes: described(listOf(AlertChange), "Its changes, the newest first, from the audit log"),
+  nextCursor: orNull(v.cursor, "The cursor of the next page of changes, or null on the last page"),
 });
 export type AlertWithChanges = Infer<typeof AlertWithChanges>;
 
-const findChanges = (id: AlertId): Statement => ({
-  sql: `select * from audit_log where target_id = :id and action glob 'alert.*' order by position desc
-    limit ${shownChanges}`,
-  args: { id },
-});
+type Placed = Infer<typeof AlertChange> & { position: number };
+
+/** A page of the changes of an alert. A cursor is a position in the audit log. */
+const listChanges = (database: Database, id: AlertId, page: PageRequest): Promise<Page<Placed>> => {
+  const sql = `select * from audit_log where target_id = :id and action glob 'alert.*'
+      and position < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
+    order by position desc limit :rows`;
+  return readPage(database, page, (page) => ({ sql, args: { id, ...page } }), toChange, ({ position }) => position);
+};
+
+function toChange(row: Row): Placed {
+  const { createdAt: at, action, actor, after, note, position } = toEntry(row);
+  const { value = null } = JSON.parse(after ?? "{}") as { value?: number | null };
+  return { at, action, actor, value, note, position };
+}
 
 export const readAlert = operation({
   id: "readAlert",
@@ -252,16 +266,17 @@ export const readAlert = operation({
   method: "GET",
   path: "/alerts/{id}",
   command: "alert show ID",
-  input: { id: v.alertId },
+  input: {
+    id: v.alertId,
+    limit: option(v.integerIn(1, 1_000), "How many changes to return at most", { default: shownChanges }),
+    cursor: v.page.cursor,
+  },
   output: AlertWithChanges,
-  async run(management, { id }) {
-    const found = await requireAlert(management, id);
-    const changes = (await management.database.read(findChanges(id))).map((row) => {
-      const { createdAt: at, action, actor, after, note } = toEntry(row);
-      const { value = null } = JSON.parse(after ?? "{}") as { value?: number | null };
-      return { at, action, actor, value, note };
-    });
-    return { ...found, changes };
+  async run(management, { id, limit = shownChanges, cursor }) {
+    const alert = await requireAlert(management, id), request = { limit, cursor };
+    const list = (page: PageRequest) => listChanges(management.database, id, page);
+    const { items, nextCursor } = await listSealed(management, `alert ${id}`, alert.workspaceId, request, list);
+    return { ...alert, changes: items.map(({ position: _, ...change }) => change), nextCursor };
   },
 });
 

@@ -120,10 +120,7 @@ export const applyPrompts = operation({
       statements.push(...planned.statements);
       applied.push(planned.applied);
     }
-    if (moved.length > 0) {
-      const rest = moved.length - mostNamed;
-      throw movedOn(rest > 0 ? [...moved.slice(0, mostNamed), `${rest} more`] : moved);
-    }
+    if (moved.length > 0) throw movedOn(moved);
     if (changes.length > 0) await management.commit(changes, statements);
     return { prompts: applied, changes: changes.length };
   },
@@ -165,8 +162,6 @@ async function findAll(
 /** The prompt that a change is about, under its name or the one it had before. */
 const promptOf = ({ name, was }: PromptChange, { prompts }: Known): Prompt | undefined =>
   prompts.get(name) ?? prompts.get(was ?? name);
-
-const mostNamed = 20; // in a message
 
 /** Says what of a prompt and its deployments is not as it was when the set was planned. */
 function findMoved(change: PromptChange, known: Known): string[] {

@@ -107,7 +107,7 @@ export async function findLogStart(database: Database): Promise<number | undefin
   return row && integer(row, "applied_at");
 }
 
-const pageRows = 256;
+const pageRows = 100;
 
 // SQLite reads a text back only up to a NUL, so what follows one is in no hash.
 const texts = members.filter((member) => hasType(StoredEntry.schema[member], "string")).map(toColumn);

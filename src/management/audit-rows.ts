@@ -175,7 +175,7 @@ const createHistory = (): History => ({
   ...{ hashes: [], ends: [], last: null },
 });
 
-const pageEntries = 512;
+const pageEntries = 100;
 
 /** The histories of some rows by their ids. Calls `add` with entries that found what the entries before had not left. */
 async function readHistories(

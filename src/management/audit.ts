@@ -90,7 +90,7 @@ export async function requireKnown(
   if ((await database.read({ sql, args: { id } })).length === 0) throw notFound("Workspace", id);
 }
 
-const exportPage = 256; // entries
+const exportPage = 100; // entries
 
 export const exportAuditEntries = operation({
   id: "exportAuditEntries",

@@ -2,8 +2,10 @@
 import { conflict, notFound } from "../common/errors.ts";
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { ChangeRequestId } from "../common/ids.ts";
-import { readPage } from "../database/page.ts";
-import { described, oneOf, option } from "../schema/struct.ts";
+import type { Row } from "../database/database.ts";
+import { defaultPageSize, readPage } from "../database/page.ts";
+import { readerOf } from "../database/row.ts";
+import { described, exactly, oneOf, option } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
 import { hashOf } from "./approvals.ts";
 import { toEntry } from "./audit-chain.ts";
@@ -71,7 +73,7 @@ async function listRequests(
   page: PageRequest,
 ): Promise<Page<ChangeRequest>> {
   const { database, clock } = management, now = clock();
-  const ids = waiting ? JSON.stringify(await findWaiting(management, now)) : null;
+  const ids = waiting ? JSON.stringify(await findWaiting(management, { workspaceId, deployId }, page, now)) : null;
   const query = ({ cursor, rows }: { cursor: string | null; rows: number }) =>
     changeRequestTable.where(
       `(:workspaceId is null or workspace_id = :workspaceId) and (:deployId is null or deploy_id = :deployId)
@@ -84,20 +86,37 @@ async function listRequests(
   return await readPage(database, page, query, (row) => shownAt(changeRequestTable.toItem(row), now), ({ id }) => id);
 }
 
-/** The ids of the requests that a caller may approve. There is at most one for each deployment. */
-async function findWaiting({ database, caller }: Management, now: number): Promise<string[]> {
+const sliceRows = 1_000;
+
+/** The ids of the first requests on a page that a caller may approve, and of one more. A deployment has at most one. */
+async function findWaiting(
+  { database, caller }: Management,
+  { workspaceId, deployId }: Pick<Members<typeof filter>, "workspaceId" | "deployId">,
+  { limit = defaultPageSize, cursor: start = "~" }: PageRequest,
+  now: number,
+): Promise<string[]> {
   if (!hasRole(caller, protectedRole)) return [];
-  const open = changeRequestTable.where(
-    `state = 'open' and expires_at > ? and coalesce(token_id, '') not in (
-      select id from management_tokens where revoked_at is not null
-    )`,
-    [now],
-  );
-  return (await database.read(open)).map(changeRequestTable.toItem)
-    .filter((request) => !isSamePerson(caller, request) && hasRole(caller, operationOf(request).role)).map(({ id }) =>
-      id
-    );
+  const ids: string[] = [];
+  for (let cursor: string | undefined = start; cursor !== undefined && ids.length <= limit;) {
+    const rows: Row[] = await database.read({
+      sql: `select id, owner, token_id, operation from change_requests
+        where state = 'open' and expires_at > :now and (:workspaceId is null or workspace_id = :workspaceId)
+          and (:deployId is null or deployment_id = :deployId) and id < :cursor
+          and coalesce(token_id, '') not in (select id from management_tokens where revoked_at is not null)
+          and workspace_id not in (select id from deleted_workspaces)
+        order by id desc limit ${sliceRows}`,
+      args: { now, workspaceId: workspaceId ?? null, deployId: deployId ?? null, cursor },
+    });
+    const requests = rows.map(toWaiting);
+    const others = requests.filter((each) => !isSamePerson(caller, each) && hasRole(caller, operationOf(each).role));
+    ids.push(...others.map(({ id }) => id));
+    cursor = rows.length < sliceRows ? undefined : requests.at(-1)!.id;
+  }
+  return ids.slice(0, limit + 1);
 }
+
+const { id, owner, tokenId, operation: requested } = ChangeRequest.schema;
+const toWaiting = readerOf(exactly({ id, owner, tokenId, operation: requested }));
 
 const ofRequest = { id: v.changeRequestId };
 

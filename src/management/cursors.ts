@@ -42,7 +42,8 @@ const searchTime = 150;
 
 /**
  * Lists a page of the shared log. Its cursors are encrypted for the list and the workspace, differently each time. For a bound
- * caller a page ends early only where the list ends, because any other end would tell how many positions others fill.
+ * caller a page ends early only where the list ends or its own entries are long, because any other end would tell how many
+ * positions others fill.
  */
 export async function listSealed<T>(
   { database, caller }: Session,

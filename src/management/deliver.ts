@@ -123,7 +123,7 @@ async function makeBatch({ database, clock }: Store, id: string): Promise<boolea
   if (row === undefined) return false;
   const workspaceId = textOrNull(row, "workspace_id") as WorkspaceId | null, seen = integer(row, "seen");
   const reader = { database, caller: { workspaceId: workspaceId ?? undefined } };
-  const { items, next } = await readBehind(reader, seen, { types: textOrNull(row, "events"), limit: batch });
+  const { items, next, isLast } = await readBehind(reader, seen, { types: textOrNull(row, "events"), limit: batch });
   const events = items.map((event) => [event.id, event.type, JSON.stringify(event)]);
   const isUnchanged = `w.id = :id and w.seen = :seen and ${isActive}`;
   const [, moved] = await database.write([
@@ -136,7 +136,7 @@ async function makeBatch({ database, clock }: Store, id: string): Promise<boolea
     { sql: `update webhooks as w set seen = :next where ${isUnchanged} returning id`, args: { id, seen, next } },
   ]);
   // Another process that has moved it may have known fewer events, and may end before it makes the others.
-  return moved!.length === 0 || items.length === batch;
+  return moved!.length === 0 || !isLast;
 }
 
 /** Sends what is due to a webhook, one after the other, if no other process does. */

@@ -1,7 +1,7 @@
 // Operations that change a deployment.
-import { archived, conflict, invalid } from "../common/errors.ts";
+import { archived, conflict, invalid, listed } from "../common/errors.ts";
 import { integerOrNull } from "../database/row.ts";
-import { described, option, optional, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, nullable, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { change, changeDeployment, requireForChange, setActive } from "./deployment-writes.ts";
@@ -19,6 +19,7 @@ import {
 import type { Deployment } from "./deployments.ts";
 import {
   DeploymentChange,
+  findLastLive,
   findLiveAt,
   findRollbackTargets,
   listChanges,
@@ -97,7 +98,7 @@ export const rollBackDeployment = operation({
     if (target === undefined) {
       const others = served.length === 0
         ? ""
-        : `. It has also served ${served.join(", ")}. To make one of them live, set version`;
+        : `. It has also served ${listed(served.map(String))}. To make one of them live, set version`;
       throw conflict(`Deployment ${reference} has nothing before version ${live} to go back to${others}`);
     }
     if (target !== live && !served.includes(target)) {
@@ -239,6 +240,25 @@ export const listDeploymentChanges = operation({
   async run(management, { id, ...page }) {
     await requireDeployment(management, id);
     return await listChanges(management.database, id, page);
+  },
+});
+
+/** To which versions a rollback of a deployment can return, for its page. */
+export const findReturns = operation({
+  id: "findReturns",
+  summary:
+    "Show the version before the live one, and by the revision of the last change that made it live each version",
+  method: "GET",
+  path: "/deployments/{id}/returns",
+  input: ofDeployment,
+  output: exactly({
+    previous: nullable(v.positive),
+    lastLive: listOf(exactly({ revision: v.positive, version: v.positive })),
+  }),
+  async run({ database }, { id }) {
+    const changes = await listVersionChanges(database, id);
+    const { previous = null } = findRollbackTargets(changes), lastLive = findLastLive(changes.reverse());
+    return { previous, lastLive: Array.from(lastLive, ([revision, version]) => ({ revision, version })) };
   },
 });
 

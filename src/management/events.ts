@@ -110,6 +110,7 @@ type Reader = Pick<Management, "database"> & { caller: Pick<Management["caller"]
 
 type Request = { start: number; wanted: string | null; workspaceId: WorkspaceId | null; limit: number };
 
+const pageBytes = 512 * 1024; // of entries, of which a webhook gets a page in one argument, in which they may be seven times as long
 const pollInterval = 500; // ms. Other processes make events too, so that a look at the database is the only sure sign
 
 async function poll(management: Management, request: Request, isOver: () => boolean, wait: number) {
@@ -156,18 +157,19 @@ async function fromOwn({ database, caller: { workspaceId: bound } }: Reader, num
 
 /**
  * The events of the types behind a position of the whole log, as a token of the workspace, or of all, sees them. `next` is up to
- * where in the whole log they were read.
+ * where in the whole log they were read, and `isLast` says whether that is the end.
  */
 export async function readBehind(
   reader: Reader,
   position: number,
   { types, limit }: { types: string | null; limit: number },
-): Promise<EventList> {
+): Promise<EventList & { isLast: boolean }> {
   const head = await findHead(reader.database);
   const start = await toOwn(reader, position), newest = await toOwn(reader, head);
   const wanted = types === null ? null : JSON.stringify(actionsOf(types));
   const { items, next } = await readEvents(reader, { start, newest, wanted, workspaceId: null, limit });
-  return { items, next: next === newest ? head : await fromOwn(reader, next) };
+  const isLast = next === newest;
+  return { items, next: isLast ? head : await fromOwn(reader, next), isLast };
 }
 
 /** For a token of one workspace its events have numbers of their own: a position among all would tell what others do. */
@@ -183,15 +185,26 @@ async function readEvents(
   { start, newest, wanted, workspaceId, limit }: Request & { newest: number },
 ): Promise<EventList> {
   const rows = await database.read({
-    sql: `select * from (${numbered(bound !== undefined)}) where number <= :newest
-        and (:workspaceId is null or workspace_id = :workspaceId)
-        and (:wanted is null or action in (select value from json_each(:wanted)))
-      order by number limit :limit`,
+    sql: `with page as materialized (
+        select number, position, octet_length(note) + coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)
+          as bytes
+        from (${numbered(bound !== undefined)}) where number <= :newest
+          and (:workspaceId is null or workspace_id = :workspaceId)
+          and (:wanted is null or action in (select value from json_each(:wanted)))
+        order by number limit :limit
+      ), summed as (
+        select *, row_number() over ordered as nth, sum(bytes) over (ordered rows unbounded preceding) as sum
+        from page window ordered as (order by number)
+      )
+      select e.*, s.number, (select max(nth) from summed) as candidates
+      from summed s cross join audit_log e on e.position = s.position
+      where s.nth = 1 or s.sum <= ${pageBytes} order by s.number`,
     args: { start, newest, wanted, workspaceId, limit, ...bound === undefined ? {} : { bound } },
   });
   const names = await findNames(database, rows.flatMap((row) => textOrNull(row, "target_id") ?? []));
   const items = await Promise.all(rows.map((row) => toEvent(row, names)));
-  return { items, next: items.length < limit ? newest : items.at(-1)!.position };
+  const [first] = rows, candidates = first === undefined ? 0 : integer(first, "candidates");
+  return { items, next: candidates < limit && rows.length === candidates ? newest : items.at(-1)!.position };
 }
 
 /** What things are called now. Those that are gone have no name. */

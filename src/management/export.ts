@@ -1,4 +1,5 @@
 // Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180), or as in promptfoo.ts.
+import { groupBy } from "../common/group-by.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Feedback, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
@@ -64,7 +65,8 @@ export const readTexts = (content: Diagnosis[string] | undefined) =>
 /** All of the feedback on a record, and what it says under each name. */
 export function toFeedbackCells(feedback: Diagnosis[string] | undefined, names: string[]): unknown[] {
   const pieces: Feedback[] = feedback === undefined ? [] : JSON.parse(stringify(feedback));
-  return [feedback ?? null, ...names.map((wanted) => together(pieces.filter(({ name }) => name === wanted)))];
+  const byName = groupBy(pieces, ({ name }) => name);
+  return [feedback ?? null, ...names.map((name) => together(byName.get(name) ?? []))];
 }
 
 /** What several authors say under one name: the mean of numbers, the share of true, or all labels. */

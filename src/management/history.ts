@@ -4,6 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
+import type { TimeRange } from "../ledger/blocks.ts";
 import { described, exactly, nullable, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -75,19 +76,25 @@ export function listChanges(
   return readPage(database, request, query, toChange, ({ revision }) => revision);
 }
 
-/** The changes that made a version live, oldest first. */
+const knownChanges = 10_000; // that made a version live, for rollbacks
+
+/** The last changes that made a version live, oldest first: so many of those that were made in a time (Unix ms). */
 export async function listVersionChanges(
   database: Database,
   id: DeploymentId,
-): Promise<(VersionChange & { to: number; at: number })[]> {
+  { limit = knownChanges, from = 0, to = Number.MAX_SAFE_INTEGER }: { limit?: number } & TimeRange = {},
+): Promise<(VersionChange & { to: number; revision: number; at: number })[]> {
   const rows = await database.read({
     sql:
-      `select action, created_at, after ->> 'currentVersion' as version ${ofDeployment} and version is not null order by position`,
-    args: { id },
+      `select action, created_at, after ->> 'currentVersion' as version, after ->> 'revision' as revision ${ofDeployment} and version is not null
+        and created_at >= :from and created_at < :to
+      order by position desc limit :limit`,
+    args: { id, limit, from, to },
   });
-  return rows.map((row) => ({
+  return rows.reverse().map((row) => ({
     action: actionOf(row),
     to: integer(row, "version"),
+    revision: integer(row, "revision"),
     at: integer(row, "created_at"),
   }));
 }
@@ -178,7 +185,7 @@ export function findRollbackTargets(history: readonly VersionChange[]): Rollback
 }
 
 /** The versions that were made live, each under the revision of the last change that did. The newest change comes first. */
-export function findLastLive(changes: readonly DeploymentChange[]): Map<number, number> {
+export function findLastLive(changes: readonly Pick<DeploymentChange, "revision" | "to">[]): Map<number, number> {
   const lastLive = new Map<number, number>();
   const found = new Set<number>();
   for (const { revision, to } of changes) {

@@ -57,7 +57,8 @@ export const nouns = {
         name: "prompt_versions",
         key: "prompt_id, version",
         holder: "prompt_id",
-        bytes: "octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0)",
+        bytes:
+          "octet_length(description) + octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0)",
       },
     ],
     audit: { unlogged: ["title"] },

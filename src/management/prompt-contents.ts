@@ -1,17 +1,15 @@
 // The contents of a workspace's prompts in pages: for those who keep prompts as files.
 import type { Page } from "../common/domain.ts";
-import { defaultPageSize } from "../database/page.ts";
+import { defaultPageSize, pageBytes } from "../database/page.ts";
 import { integer } from "../database/row.ts";
 import { oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
-import { authorship, PromptVersion, toAuthorship, toVersion } from "./versions.ts";
+import { authorship, bytesOfVersion, PromptVersion, pushesOf, toAuthorship, toVersion } from "./versions.ts";
 
 const PromptContents = shape("PromptContents", { ...PromptVersion.schema, ...authorship });
 export type PromptContents = Infer<typeof PromptContents>;
-
-const pageBytes = 4 * 1024 * 1024; // of messages, configurations and declarations, since a libSQL server returns at most 10 MB
 
 const chosen = {
   newest: "v.version = (select max(version) from prompt_versions where prompt_id = p.id)",
@@ -46,21 +44,20 @@ export const listPromptContents = operation({
           select prompt_id, version, row_number() over wanted as nth,
             sum(bytes) over (wanted rows unbounded preceding) as bytes
           from (
-            select v.prompt_id, v.version, octet_length(v.messages) + octet_length(v.llm_config)
-              + coalesce(octet_length(v.declarations), 0) as bytes
+            select v.prompt_id, v.version, ${bytesOfVersion} as bytes
             from prompts p join prompt_versions v on v.prompt_id = p.id
             where p.workspace_id = :workspaceId and ${archived ? "true" : "p.archived_at is null"}
               and (v.prompt_id, v.version) > (:promptId, :version) and ${chosen[versions]}
             order by v.prompt_id, v.version limit :rows
           ) window wanted as (order by prompt_id, version)
-        )
+        ), pushes as materialized (${pushesOf("select prompt_id from page")})
         select v.prompt_id as id, p.name, v.version, v.title, v.description, v.messages, v.llm_config, v.declarations,
           v.note, v.created_at,
           e.actor, e.source, e.after -> 'origin' as origin, (select count(*) from page) as found
         from page cross join prompt_versions v on v.prompt_id = page.prompt_id and v.version = page.version
         cross join prompts p on p.id = v.prompt_id
-        left join audit_log e on e.target_id = v.prompt_id and e.action in ('prompt.created', 'prompt.pushed')
-          and e.after ->> 'latestVersion' = v.version
+        left join pushes on pushes.prompt_id = v.prompt_id and pushes.version = v.version
+        left join audit_log e on e.position = pushes.position
         where page.nth = 1 or page.bytes <= ${pageBytes}
         order by v.prompt_id, v.version`,
       args: { workspaceId, promptId, version: Number(version), rows: limit + 1 },

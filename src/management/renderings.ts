@@ -1,5 +1,5 @@
 // Renders versions: messages with their variables filled in, and differences for people.
-import { conflict } from "../common/errors.ts";
+import { conflict, listed } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { Messages } from "../schema/serving.ts";
 import { described, option, shape } from "../schema/struct.ts";
@@ -36,7 +36,7 @@ export const renderPrompt = operation({
   async run(management, { id, version, values }) {
     const prompt = await requireVersion(management, id, version);
     const { messages, missing } = fillVariables(prompt.messages, values);
-    if (missing.length > 0) throw conflict(`Variables without a value: ${missing.join(", ")}`);
+    if (missing.length > 0) throw conflict(`Variables without a value: ${listed(missing)}`);
     return { id, version: prompt.version, messages };
   },
 });

@@ -2,7 +2,7 @@
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
-import { readerOf } from "../database/row.ts";
+import { integer, readerOf } from "../database/row.ts";
 import { described, isObject, listOf, oneOf, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -48,10 +48,15 @@ const Reviewer = shape("Reviewer", {
 });
 export type Reviewer = Infer<typeof Reviewer>;
 
+const shownReviewers = 1_000;
 export const ReviewWithReviewers = shape("ReviewWithReviewers", {
   ...review,
   ...progress,
-  reviewers: described(listOf(Reviewer), "Who has done how much, the most first"),
+  reviewers: described(
+    listOf(Reviewer),
+    `Who has done how much, the most first. The ${shownReviewers} who have done the most`,
+  ),
+  otherReviewers: described(v.count, "How many other reviewers there are"),
 });
 export type ReviewWithReviewers = Infer<typeof ReviewWithReviewers>;
 
@@ -94,12 +99,13 @@ export async function readReview(store: Store, id: ReviewId): Promise<ReviewWith
   const rows = await store.database.read({
     sql:
       `select reviewer, sum(coalesce(${isTaken}, false)) as taken, sum(state = 'done') as done, sum(state = 'skipped') as skipped,
-        max(finished_at) as last_at
+        max(finished_at) as last_at, count(*) over () as reviewers
       from review_records where review_id = :id and reviewer is not null and (state <> 'open' or ${isTaken})
-      group by reviewer order by done desc, skipped desc, reviewer`,
+      group by reviewer order by done desc, skipped desc, reviewer limit ${shownReviewers}`,
     args: { id, now: store.clock() },
   });
-  return { ...found, reviewers: rows.map(toReviewer) };
+  const [first] = rows, all = first === undefined ? 0 : integer(first, "reviewers");
+  return { ...found, reviewers: rows.map(toReviewer), otherReviewers: all - rows.length };
 }
 
 const toReviewer = readerOf(Reviewer);

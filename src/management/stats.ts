@@ -18,16 +18,24 @@ const interval = option(oneOf(...intervals), "The parts of the series, in UTC. W
 const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
 const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
+const maxVersions = 1_000, maxPromotions = 1_000;
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
 export const Stats = shape("Stats", {
   deployId: v.textAs<DeploymentId>(),
   reference,
   records: v.count,
-  versions: described(listOf(VersionStats), "By version, the newest first"),
+  versions: described(listOf(VersionStats), `By version, the newest first. The newest ${maxVersions}`),
+  otherVersions: described(
+    exactly({ versions: v.count, records: v.count }),
+    "All earlier versions with records together",
+  ),
   all: described(RecordStats, "Of all versions together"),
   series: described(listOf(StatsPoint), overTime),
-  promotions: described(listOf(Promotion), "When which version became live in this time"),
+  promotions: described(
+    listOf(Promotion),
+    `When which version became live in this time, the oldest first. The last ${maxPromotions}`,
+  ),
 });
 export type Stats = Infer<typeof Stats>;
 
@@ -47,17 +55,18 @@ export const readStats = operation({
     const { workspace: { statuses }, deployments: [{ reference }] } = scope;
     const matching = await toCount(management, scope, filter);
     const division = { by: "version" as const, interval };
+    const { from, to } = filter;
     const [{ groups, all }, changes] = await Promise.all([
       countRecords(management, matching, division, reportRead(management)),
-      listVersionChanges(database, deployId),
+      listVersionChanges(database, deployId, { limit: maxPromotions, from, to }),
     ]);
-    const { from = 0, to = Infinity } = filter;
+    const newest = [...groups].sort((a, b) => b.group - a.group), earlier = newest.splice(maxVersions);
     return {
       deployId,
       reference,
       records: all.sums.records,
-      versions: groups.sort((a, b) => b.group - a.group)
-        .map(({ group: version, tally }) => ({ version, ...toStats(tally, statuses) })),
+      versions: newest.map(({ group: version, tally }) => ({ version, ...toStats(tally, statuses) })),
+      otherVersions: { versions: earlier.length, records: recordsOf(earlier) },
       all: toStats(all, statuses),
       series: seriesOf(partsOf(groups), interval).map(([at, parts]) => ({
         at,
@@ -65,7 +74,7 @@ export const readStats = operation({
         versions: parts.map(({ group: version, tally: { sums: { records } } }) => ({ version, records }))
           .sort((a, b) => a.version - b.version),
       })),
-      promotions: changes.filter(({ at }) => at >= from && at < to).map(({ at, to }) => ({ at, version: to })),
+      promotions: changes.map(({ at, to }) => ({ at, version: to })),
     };
   },
 });
@@ -120,9 +129,8 @@ export const readWorkspaceStats = operation({
     const matching = await toCount(management, scope, filter);
     const division = { by: "deployment" as const, interval, splitAt };
     const { groups, all } = await countRecords(management, matching, division, reportRead(management));
-    const recordsOf = ({ tally }: Group) => tally.sums.records;
-    const ordered = [...groups].sort((a, b) => recordsOf(b) - recordsOf(a) || a.group - b.group);
-    const others = ordered.splice(maxDeployments).map(recordsOf);
+    const ordered = [...groups].sort((a, b) => recordsOf([b]) - recordsOf([a]) || a.group - b.group);
+    const others = ordered.splice(maxDeployments);
     const overParts = (parts: Part[]) => toParts(parts, interval, splitAt, statuses);
     return {
       workspaceId,
@@ -133,10 +141,12 @@ export const readWorkspaceStats = operation({
         const { id: deployId, reference } = deployments[group]!;
         return { deployId, reference, ...toStats(tally, statuses), ...overParts(parts) };
       }),
-      others: { deployments: others.length, records: others.reduce((sum, records) => sum + records, 0) },
+      others: { deployments: others.length, records: recordsOf(others) },
     };
   },
 });
+
+const recordsOf = (groups: Group[]): number => groups.reduce((sum, { tally }) => sum + tally.sums.records, 0);
 
 const partsOf = (groups: Group[]): Part[] => groups.flatMap(({ parts }) => parts);
 

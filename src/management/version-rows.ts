@@ -3,7 +3,7 @@ import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import type { RowFault } from "./audit-faults.ts";
-import { contentHash } from "./versions.ts";
+import { bytesOfVersion, contentHash, pushesOf } from "./versions.ts";
 
 const pageRows = 64;
 const pageBytes = 1024 * 1024; // of the texts of versions: some 10 ms, in which nothing else runs
@@ -12,21 +12,20 @@ const pageBytes = 1024 * 1024; // of the texts of versions: some 10 ms, in which
 const pageSql = `
   with page as materialized (
     select prompt_id, version, row_number() over wanted as nth,
-      sum(octet_length(messages) + octet_length(llm_config) + coalesce(octet_length(declarations), 0))
-        over (wanted rows unbounded preceding) as bytes
+      sum(bytes) over (wanted rows unbounded preceding) as bytes
     from (
-      select prompt_id, version, messages, llm_config, declarations from prompt_versions
+      select prompt_id, version, ${bytesOfVersion} as bytes from prompt_versions
       where (prompt_id, version) > (:promptId, :version) order by prompt_id, version limit ${pageRows}
     ) window wanted as (order by prompt_id, version)
-  )
+  ), pushes as materialized (${pushesOf("select prompt_id from page")})
   select v.*, e.position, e.note as logged_note, e.after ->> 'hash' as logged_hash,
     exists (select 1 from prompts p join deleted_workspaces d on d.id = p.workspace_id where p.id = v.prompt_id) as is_deleted,
     v.version > 1 and not exists (
       select 1 from prompt_versions where prompt_id = v.prompt_id and version = v.version - 1
     ) as has_gap
   from page cross join prompt_versions v on v.prompt_id = page.prompt_id and v.version = page.version
-  left join audit_log e on e.target_id = v.prompt_id and e.action in ('prompt.created', 'prompt.pushed')
-    and iif(json_valid(e.after), e.after ->> 'latestVersion', null) = v.version
+  left join pushes on pushes.prompt_id = v.prompt_id and pushes.version = v.version
+  left join audit_log e on e.position = pushes.position
   where nth = 1 or bytes <= ${pageBytes}
   order by v.prompt_id, v.version`;
 

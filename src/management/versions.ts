@@ -78,6 +78,10 @@ export const toContent = (
   { title, description = "", messages, llmConfig = jsonText("{}"), declarations }: PromptInput,
 ): PromptContent => ({ title, description, messages, llmConfig, declarations: toDeclarations(declarations) });
 
+/** Bytes of the texts of a version, in SQL. */
+export const bytesOfVersion = ["title", "description", "note", "messages", "llm_config"]
+  .map((column) => `octet_length(${column})`).join(" + ") + " + coalesce(octet_length(declarations), 0)";
+
 const toStored = readerOf(StoredVersion);
 const readSummary = readerOf(exactly({ ...summary, createdAt: v.timestamp }));
 const toSummary = (row: Row): VersionSummary => ({ ...readSummary(row), ...toAuthorship(row) });
@@ -212,6 +216,14 @@ export async function planVersion(
   return { ...push, added: push.pushed.isNew ? change : undefined };
 }
 
+/**
+ * A query for the version that each entry of the log has made of some prompts, and its position. Nothing finds the entry of one
+ * version, so that those of a prompt are read once for all versions of a page.
+ */
+export const pushesOf = (prompts: string): string => `
+  select target_id as prompt_id, iif(json_valid(after), after ->> 'latestVersion', null) as version, position
+  from audit_log where target_id in (${prompts}) and action in ('prompt.created', 'prompt.pushed')`;
+
 export const listPromptVersions = operation({
   id: "listPromptVersions",
   summary: "List a prompt's versions, newest first",
@@ -222,12 +234,9 @@ export const listPromptVersions = operation({
   output: pageOf(VersionSummary),
   async run(management, { id, ...page }) {
     await requirePrompt(management, id);
-    const sql = `with authors as materialized (
-        select after ->> 'latestVersion' as version, after -> 'origin' as origin, actor, source from audit_log
-        where target_id = :id and action in ('prompt.created', 'prompt.pushed')
-      )
-      select v.version, v.title, v.note, a.actor, a.source, a.origin, v.created_at
-      from prompt_versions v left join authors a on a.version = v.version
+    const sql = `with pushes as materialized (${pushesOf("select :id")})
+      select v.version, v.title, v.note, e.actor, e.source, e.after -> 'origin' as origin, v.created_at
+      from prompt_versions v left join pushes p on p.version = v.version left join audit_log e on e.position = p.position
       where v.prompt_id = :id and v.version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
       order by v.version desc limit :rows`;
     const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { id, ...page } });

@@ -45,7 +45,7 @@ async function describe(session: Session, deployment: Deployment) {
     name: await nameOf(session, deployment),
     title,
     description: description === "" ? title : description,
-    arguments: toArguments(version),
+    arguments: fitting(toArguments(version)),
   };
 }
 
@@ -56,7 +56,19 @@ export async function listPrompts(session: Session, cursor: unknown) {
     cursor,
     (workspaceId, page) => session.call(listDeployments, { workspaceId, ...page }),
   );
-  return { prompts: await Promise.all(items.filter(isServed).map((one) => describe(session, one))), ...rest };
+  // One after the other, since each reads a whole version.
+  const prompts = [];
+  for (const one of items.filter(isServed)) prompts.push(await describe(session, one));
+  return { prompts, ...rest };
+}
+
+const mostLength = 16_384; // characters of JSON of the arguments of a prompt in a list
+
+/** The first arguments that fit into a list, which has those of many prompts. */
+function fitting<Argument extends object>(all: readonly Argument[]): Argument[] {
+  let length = 0;
+  const end = all.findIndex((argument) => (length += JSON.stringify(argument).length) > mostLength);
+  return all.slice(0, end < 0 ? all.length : end);
 }
 
 /** A prompt with its arguments filled in. Its name is the reference or the id of a deployment. */

@@ -22,7 +22,7 @@ import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 
 const { from, to, promptVersion } = recordFilter;
 const mostParts = 10;
-const { series: _, ...statsMembers } = Stats.schema;
+const { series: _, otherVersions: _others, ...statsMembers } = Stats.schema;
 
 const stats = tool({
   name: "stats",
@@ -35,7 +35,10 @@ const stats = tool({
   input: { deployment, promptVersion, from, to, ...inWorkspace },
   output: exactly(statsMembers),
   async run({ call }, { deployment: deployId, ...input }) {
-    const { series: _, versions, promotions, ...found } = await call(readStats, { deployId, ...input });
+    const { series: _, otherVersions: _others, versions, promotions, ...found } = await call(readStats, {
+      deployId,
+      ...input,
+    });
     return { ...found, versions: versions.slice(0, mostParts), promotions: promotions.slice(-mostParts) };
   },
 });

@@ -41,6 +41,7 @@ const stats = {
   all,
   series: [],
   promotions: [],
+  otherVersions: { versions: 0, records: 0 },
 };
 
 test("a version shows failures with their interval, statuses by name, latency, tokens and cost", () => {

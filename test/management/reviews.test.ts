@@ -163,7 +163,7 @@ test("a review has the records of its filter, without those that its author had 
     "Eve",
   ]);
   assert.equal([before.length, good === failed], [2, false]);
-  const { reviewers: _, ...shown } = await showReview(world, made.id);
+  const { reviewers: _, otherReviewers: _others, ...shown } = await showReview(world, made.id);
   const reviews = await readAll<Review>(world, `/workspaces/${world.workspaceId}/reviews?limit=3`);
   assert.equal([reviews.length, reviews.find(({ id }) => id === made.id)], [10, shown]);
 });

@@ -12,7 +12,6 @@ import type { Comparison } from "../../management/compare.ts";
 import * as operations from "../../management/deployment-changes.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { findRollbackTargets } from "../../management/history.ts";
 import { listDiagnoses } from "../../management/records.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import type { PromptVersion } from "../../management/versions.ts";
@@ -169,8 +168,7 @@ export const deploymentChangePage: Page = {
 
 /** The version that was live before. */
 async function previousOf({ call }: ConsoleRequest, { id, workspaceId }: Deployment): Promise<number | undefined> {
-  const history = await listAll((page) => call(operations.listDeploymentChanges, { id, workspaceId, ...page }));
-  return findRollbackTargets(history.reverse()).previous;
+  return (await call(operations.findReturns, { id, workspaceId })).previous ?? undefined;
 }
 
 function changeName({ params }: ConsoleRequest): ChangeName {

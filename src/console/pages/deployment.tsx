@@ -3,19 +3,18 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
-import { listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
+import { findReturns, listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
 import { listChangeRequests } from "../../management/change-request-operations.ts";
 import { operator } from "../../management/change-requests.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { findLastLive, findRollbackTargets } from "../../management/history.ts";
 import type { DeploymentChange } from "../../management/history.ts";
 import { listRollouts, setRollout } from "../../management/rollout-operations.ts";
 import { listPromptVersions } from "../../management/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
-import { formValue, link, listAll, missingRole, missingRoles, queryValue, workspaceOf } from "../page.ts";
+import { formValue, link, missingRole, missingRoles, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { afterChange, isRequested, openNotice, requestNotice, submitText } from "../parts/change.tsx";
 import { Chip, stateOf, versionLink } from "../parts/chips.tsx";
@@ -37,15 +36,14 @@ export const deploymentPage: Page = {
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.deployId as DeploymentId;
     const cursor = queryValue(visit, "cursor");
     const deployment = await call(getDeployment, { id, workspaceId });
-    const [versions, shown, all, usable, rollouts, open] = await Promise.all([
+    const [versions, shown, { previous, lastLive }, usable, rollouts, open] = await Promise.all([
       call(listPromptVersions, { id: deployment.promptId, workspaceId, limit: pageSize }),
       call(listDeploymentChanges, { id, workspaceId, limit: pageSize, cursor }),
-      listAll((page) => call(listDeploymentChanges, { id, workspaceId, ...page })),
+      call(findReturns, { id, workspaceId }),
       findUsable(visit, deployment),
       call(listRollouts, { id, workspaceId, limit: mostRollouts }),
       call(listChangeRequests, { deployId: id, state: "open", limit: 1 }),
     ]);
-    const { previous } = findRollbackTargets([...all].reverse());
     const { name, reference, promptId, currentVersion, isProtected, createdAt } = deployment;
     const isRequest = isRequested(visit, deployment, renameDeployment);
     const state = stateOf(deployment)?.trim() ?? "live", isLive = state === "live";
@@ -72,7 +70,7 @@ export const deploymentPage: Page = {
           </Facts>
           {openNotice(visit, open.items[0])}
           <Section title="Change">
-            {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous)}
+            {actionsOf(visit, deployment, versions.items.map(({ version }) => version), previous ?? undefined)}
           </Section>
           <Section title="Use it" aside={<a href={link(visit, ["keys"])}>Keys</a>}>
             <UseIt visit={visit} usable={usable} isOpen={queryValue(visit, "done") === "created"} />
@@ -84,7 +82,7 @@ export const deploymentPage: Page = {
             </Section>
           )}
           <Section title="History">
-            {historyOf(visit, deployment, shown.items, findLastLive(all))}
+            {historyOf(visit, deployment, shown.items, lastLive)}
             <Pager next={shown.nextCursor} href={(next) => `?cursor=${next}`} />
           </Section>
           {missingRole(visit, renameDeployment, isProtected) === undefined && (
@@ -192,11 +190,11 @@ function historyOf(
   visit: ConsoleRequest,
   { id, promptId, currentVersion, isProtected }: Deployment,
   shown: readonly DeploymentChange[],
-  lastLive: ReadonlyMap<number, number>,
+  lastLive: readonly { revision: number; version: number }[],
 ): Html {
   const mayReturn = missingRole(visit, changes.rollback.operation, isProtected) === undefined;
   const returnTo = ({ revision }: DeploymentChange): Part => {
-    const version = lastLive.get(revision);
+    const { version } = lastLive.find((each) => each.revision === revision) ?? {};
     if (version === undefined || version === currentVersion) return "";
     const href = link(visit, ["deployments", id, "rollback"], { version });
     return <a class="button small" href={href}>Return to v{version}</a>;

@@ -5,6 +5,7 @@
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { groupBy } from "../../common/group-by.ts";
+import { counted } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { isChecked, link, listMost, missingRole, queryValue, workspaceOf } from "../page.ts";
@@ -62,22 +63,43 @@ function noneYet(visit: ConsoleRequest): Html {
 
 const promptName = ({ reference }: Deployment): string => reference.slice(0, reference.indexOf("@"));
 
-const boardOf = (visit: ConsoleRequest, rows: readonly Deployment[][], names: readonly string[]): Html => (
-  <Table
-    caption="Deployments by prompt"
-    rows={rows}
-    columns={[
-      {
-        label: "Prompt",
-        isHead: true,
-        cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
-      },
-      ...names.map((name) => ({
-        label: name,
-        cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
-      })),
-    ]}
-  />
+const mostColumns = 12, mostOthers = 20; // deployments of a prompt under other names
+
+function boardOf(visit: ConsoleRequest, rows: readonly Deployment[][], names: readonly string[]): Html {
+  const shown = new Set(names.slice(0, mostColumns));
+  return (
+    <Table
+      caption="Deployments by prompt"
+      rows={rows}
+      columns={[
+        {
+          label: "Prompt",
+          isHead: true,
+          cell: ([first]) => <a href={link(visit, ["prompts", first!.promptId])}>{isolated(promptName(first!))}</a>,
+        },
+        ...[...shown].map((name) => ({
+          label: name,
+          cell: (row: Deployment[]) => cellOf(visit, row.find((deployment) => deployment.name === name)),
+        })),
+        names.length > shown.size && {
+          label: "Others",
+          cell: (row: Deployment[]) => othersOf(visit, row.filter(({ name }) => !shown.has(name))),
+        },
+      ]}
+    />
+  );
+}
+
+/** The deployments of a prompt whose names have no column. */
+const othersOf = (visit: ConsoleRequest, others: readonly Deployment[]): Html => (
+  <span class="chips">
+    {others.slice(0, mostOthers).map(({ id, name, currentVersion }) => (
+      <a class="chip" href={link(visit, ["deployments", id])}>
+        {isolated(name)} <b>v{currentVersion}</b>
+      </a>
+    ))}
+    {others.length > mostOthers && <span class="hint">{counted(others.length - mostOthers, "more", "more")}</span>}
+  </span>
 );
 
 function cellOf(visit: ConsoleRequest, deployment: Deployment | undefined): Html {

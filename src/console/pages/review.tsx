@@ -7,7 +7,7 @@ import { takeReviewRecord } from "../../management/review-records.ts";
 import type { Reviewer } from "../../management/review-progress.ts";
 import { deleteReview } from "../../management/reviews.ts";
 import { personName } from "../feedback.ts";
-import { ago, number } from "../format.tsx";
+import { ago, counted, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link } from "../page.ts";
@@ -20,7 +20,8 @@ export const reviewPage: Page = {
   path: "/:workspaceId/reviews/:reviewId",
   async show(visit) {
     const review = await findReview(visit);
-    const { title, open, taken, done, skipped, gone, names, order, createdAt, createdBy, reviewers } = review;
+    const { title, open, taken, done, skipped, gone, names, order, createdAt, createdBy, reviewers, otherReviewers } =
+      review;
     return {
       title: `Review ${title}`,
       done: {
@@ -53,7 +54,10 @@ export const reviewPage: Page = {
             <Fact label="Created by">{isolated(personName(createdBy))}</Fact>
           </Facts>
           {gone > 0 && <p class="hint">Records that are gone were deleted since, by someone or by retention.</p>}
-          <Section title="Reviewers">{reviewersTable(visit, reviewers)}</Section>
+          <Section title="Reviewers">
+            {reviewersTable(visit, reviewers)}
+            {otherReviewers > 0 && <p class="hint">{counted(otherReviewers, "more reviewer")} not shown.</p>}
+          </Section>
           <Section title="Records">
             {await filterChips(visit, review.filter)}
             {review.withoutOwn && (
