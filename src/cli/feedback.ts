@@ -1,11 +1,12 @@
 // How the command line shows feedback, gives it and imports it: a piece as a row, the feedback on a record in a cell, and
 // statistics of it in words.
 import { stringify } from "../common/json-text.ts";
+import { eachPage } from "../database/page.ts";
 import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
 import { addFeedback, importFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
-import type { ImportedFeedback } from "../management/feedback.ts";
+import type { ImportedFeedback, RecordFeedback } from "../management/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackAnswer, FeedbackStats } from "../schema/feedback.ts";
 import { isObject } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -68,11 +69,25 @@ function describeRefused(refused: RefusedLine[], total: number): string {
 
 export const feedbackPresentations = [
   present(showFeedback, {
-    show: (data, { terminal: { columns } }) => ({
-      data,
-      text: () => stripControls(listText("", data.feedback, columns) + listText("\nearlier\n", data.earlier, columns)),
-      note: data.feedback.length === 0 ? "No feedback" : undefined,
-    }),
+    async run({ call, terminal: { columns } }, input) {
+      const data: Omit<RecordFeedback, "nextCursor"> = { feedback: [], earlier: [] };
+      const list = async (cursor: string | undefined) => {
+        const { nextCursor, ...page } = await call(showFeedback, { ...input, cursor });
+        // A service of an earlier version has no pages.
+        return { items: [page], nextCursor: nextCursor ?? null };
+      };
+      for await (const [page] of eachPage(list)) {
+        data.feedback.push(...page!.feedback);
+        data.earlier.push(...page!.earlier);
+      }
+      data.earlier.sort((one, other) => one.endedAt - other.endedAt); // each page is in this order by itself
+      const { feedback, earlier } = data;
+      return {
+        data,
+        text: () => stripControls(listText("", feedback, columns) + listText("\nearlier\n", earlier, columns)),
+        note: feedback.length === 0 ? "No feedback" : undefined,
+      };
+    },
   }),
   present(addFeedback, {
     explanations: { VALUE: "What the author thinks: true, false, a number, or a label" },

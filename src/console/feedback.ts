@@ -2,30 +2,33 @@
 import { invalid } from "../common/errors.ts";
 import type { RecordId } from "../common/ids.ts";
 import { numberPattern, stringify } from "../common/json-text.ts";
-import { addFeedback, authorOf, removeFeedback, showFeedback } from "../management/feedback.ts";
+import { addFeedback, authorOf, digestFeedback, removeFeedback } from "../management/feedback.ts";
 import { listFeedbackNames } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
-import type { EarlierFeedback, Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
+import type { FeedbackDigest } from "../ledger/record-feedback.ts";
+import type { Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { formValue, queryOf, workspaceOf } from "./page.ts";
 import type { ConsoleRequest } from "./page.ts";
 
-/** The feedback on a record, and the names that the workspace has. If it declared any, these alone. */
-export type FeedbackOnRecord = {
-  pieces: Feedback[];
-  earlier: EarlierFeedback[];
+/** The feedback on a record as far as a page shows it, and the names that the workspace has. If it declared any, these alone. */
+export type FeedbackOnRecord = FeedbackDigest & {
   names: FeedbackNameRule[];
   /** Whether the workspace takes names that it does not have yet. */
   isOpen: boolean;
 };
 
+export const mostPieces = 12; // rows of a page
+const mostEarlier = 6; // rows of what was replaced or withdrawn
+
 export async function findFeedback(visit: ConsoleRequest, id: RecordId): Promise<FeedbackOnRecord> {
-  const [{ feedback, earlier }, { names }] = await Promise.all([
-    visit.call(showFeedback, { id }),
+  const most = { author: reviewerOf(visit), others: mostPieces, earlier: mostEarlier };
+  const [digest, { names }] = await Promise.all([
+    visit.call(digestFeedback, { id, ...most }),
     visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id }),
   ]);
   const declared = names.filter(({ isDeclared }) => isDeclared), isOpen = declared.length === 0;
-  return { pieces: feedback, earlier, names: isOpen ? names : declared, isOpen };
+  return { ...digest, names: isOpen ? names : declared, isOpen };
 }
 
 /** The feedback that lists have with a record. */

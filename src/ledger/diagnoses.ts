@@ -6,17 +6,14 @@ import { jsonText, stringifyMembers } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import type { Database, Row } from "../database/database.ts";
-import { defaultPageSize } from "../database/page.ts";
+import { defaultPageSize, pageBytes } from "../database/page.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { commitAt, findLogRange, goesOn, idAt } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
 import { firstPositions, readDocument, workBytes } from "./documents.ts";
-import { feedbackAt } from "./feedback-state.ts";
+import { feedbackAt, feedbackBytesAt } from "./record-feedback.ts";
 import { scan, workOf } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
-
-// Bytes of documents in one reply, since a libSQL server returns at most 10 MB. A page ends after as many characters.
-const pageBytes = 4 * 1024 * 1024;
 
 // How many positions one query scans at first and at most, and how many are scanned for a page at least.
 const scanLimits = {
@@ -49,7 +46,7 @@ export async function listDiagnoses(
   let bytes = 0;
   for await (const row of readRecords(database, positions)) {
     items.push(toDiagnosis(row));
-    bytes += text(row, "document").length;
+    bytes += text(row, "document").length + text(row, "feedback").length;
     // The next page begins after this record.
     if (bytes >= maxBytes && items.length < positions.length) {
       return { items, nextCursor: String(integer(row, "position")) };
@@ -67,8 +64,8 @@ export async function listPositions(
   const { positions, nextCursor } = await findPositions(database, matching, request);
   if (positions.length === 0) return { items: [], nextCursor };
   const rows = await database.read({
-    sql: `${firstPositions} order by nth`,
-    args: { positions: JSON.stringify(positions), workBytes },
+    sql: `${firstPositions()} order by nth`,
+    args: { positions: JSON.stringify(positions) },
   });
   const items = rows.map((row) => integer(row, "position"));
   const last = items.at(-1);
@@ -128,7 +125,7 @@ const callAt = (position: string) =>
 /** The records at positions, in the order of these, read in parts of bounded size. */
 async function* readRecords(database: Database, positions: number[]): AsyncGenerator<Row> {
   const sql = `
-    with chosen as materialized (${firstPositions})
+    with chosen as materialized (${firstPositions(`octet_length(d.document) + ${feedbackBytesAt("d.position")}`)})
     select d.position, ${idAt("diag", "d.position")} as id, d.prompt_version, ${recordColumns}
     from chosen
     cross join diagnoses d on d.position = chosen.position
@@ -137,7 +134,7 @@ async function* readRecords(database: Database, positions: number[]): AsyncGener
     ${withDeployment}
     order by chosen.nth`;
   for (let at = 0; at < positions.length;) {
-    const rows = await database.read({ sql, args: { positions: JSON.stringify(positions.slice(at)), workBytes } });
+    const rows = await database.read({ sql, args: { positions: JSON.stringify(positions.slice(at)) } });
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined) return;

@@ -38,7 +38,7 @@ export async function* readDocuments(
 ): AsyncGenerator<{ position: number; document: string }> {
   for (let at = 0; at < positions.length;) {
     const wanted = JSON.stringify(positions.slice(at, at + batchRecords));
-    const rows = await database.read({ sql: readSql, args: { positions: wanted, workBytes } });
+    const rows = await database.read({ sql: readSql, args: { positions: wanted } });
     for (const row of rows) yield { position: integer(row, "position"), document: textOf(row, "document") };
     // A record that was deleted meanwhile has no row.
     const last = rows.at(-1);
@@ -46,17 +46,20 @@ export async function* readDocuments(
   }
 }
 
-/** The first of these positions whose documents have at most :workBytes together, and at least one. */
-export const firstPositions = `
+/**
+ * A query for the first of :positions whose records (d) have at most so many bytes together, and for at least one. `bytes` is
+ * the size of one.
+ */
+export const firstPositions = (bytes = "octet_length(d.document)"): string => `
   select nth, position from (
     select p.key as nth, p.value as position, row_number() over wanted as rank,
-      sum(octet_length(d.document)) over (order by p.key rows unbounded preceding) as bytes
+      sum(${bytes}) over (order by p.key rows unbounded preceding) as bytes
     from json_each(:positions) p cross join diagnoses d on d.position = p.value
     window wanted as (order by p.key)
-  ) where rank = 1 or bytes <= :workBytes`;
+  ) where rank = 1 or bytes <= ${workBytes}`;
 
 const readSql = `
-  with chosen as materialized (${firstPositions})
+  with chosen as materialized (${firstPositions()})
   select d.position, d.document from chosen cross join diagnoses d on d.position = chosen.position order by chosen.nth`;
 
 /** Makes a test of documents. */

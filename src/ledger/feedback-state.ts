@@ -1,4 +1,4 @@
-// A piece of feedback, what there is before it is given, and how the feedback on a record reads.
+// A piece of feedback, and what there is before it is given.
 import { readSlotId, sha256 } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { FeedbackKind, FeedbackSource, FeedbackValue } from "../schema/feedback.ts";
@@ -105,24 +105,3 @@ export type State = {
   authors: Count;
   voice: Voice;
 };
-
-const membersOf = (table: string): string =>
-  `'name', ${table}.name,
-    'value', case when n.kind = 'boolean' then json(iif(${table}.value, 'true', 'false')) else ${table}.value end,
-    'comment', ${table}.comment, 'author', ${table}.author, 'source', ${table}.source, 'givenAt', ${table}.given_at`;
-
-/** The feedback on the record at a position, as a JSON array. */
-export const feedbackAt = (position: string, workspaceId: string): string =>
-  `(
-    select json_group_array(json_object(${membersOf("f")}))
-    from feedback f left join feedback_names n on n.workspace_id = ${workspaceId} and n.name = f.name
-    where f.position = ${position}
-  )`;
-
-/** What is said of the record at `:position`, and what was and then replaced or withdrawn, oldest first, as JSON arrays. */
-export const feedbackOnRecord = `
-  select ${feedbackAt(":position", ":workspaceId")} as feedback, (
-    select json_group_array(json_object(${membersOf("e")}, 'endedAt', e.ended_at))
-    from (select * from earlier_feedback where position = :position order by ended_at, change) e
-    left join feedback_names n on n.workspace_id = :workspaceId and n.name = e.name
-  ) as earlier`;

@@ -1,9 +1,13 @@
 // Feedback on records as people who manage a workspace read and give it.
+import { wrongField } from "../common/errors.ts";
+import { toHexadecimal } from "../common/ids.ts";
 import type { RecordId, WorkspaceId } from "../common/ids.ts";
-import { text } from "../database/row.ts";
+import { parseJson } from "../common/json-text.ts";
 import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
-import { feedbackOnRecord, targetOf } from "../ledger/feedback-state.ts";
+import { targetOf } from "../ledger/feedback-state.ts";
 import type { Piece } from "../ledger/feedback-state.ts";
+import { readDigest, readFeedback } from "../ledger/record-feedback.ts";
+import type { FeedbackPlace } from "../ledger/record-feedback.ts";
 import {
   EarlierFeedback,
   Feedback,
@@ -18,31 +22,77 @@ import {
   sourceOr,
   toKept,
 } from "../schema/feedback.ts";
-import { described, exactly, listOf, option, refined, shape } from "../schema/struct.ts";
+import { described, exactly, listOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { requirePlace, requireRecord } from "./records.ts";
+import { fromHexadecimal } from "./service-secret.ts";
+
+// A place has a name and an author, in hexadecimal digits of UTF-8.
+const cursor = v.matching(v.cursorWords, "^([0-9a-f]{2}){4,1000}$", {
+  maxLength: 2_000,
+  description: "The nextCursor of an earlier response, to go on where it ended",
+});
+const maxPieces = 1_000;
+const limit = v.integerIn(1, maxPieces);
 
 const RecordFeedback = shape("RecordFeedback", {
   feedback: described(listOf(Feedback), "What holds now, by name and author"),
-  earlier: described(listOf(EarlierFeedback), "What was replaced or withdrawn, oldest first"),
+  earlier: described(
+    listOf(EarlierFeedback),
+    "What was replaced or withdrawn. It follows what holds now, by name and author, and on each page is oldest first",
+  ),
+  nextCursor: orNull(cursor, "The cursor of the next page, or null on the last page"),
 });
+export type RecordFeedback = Infer<typeof RecordFeedback>;
 
 export const showFeedback = operation({
   id: "showFeedback",
-  summary: "Show the feedback on a record, and what was said before",
+  summary: "Show the feedback on a record, and what was said before, in pages. A page with long comments is shorter",
   method: "GET",
   path: "/diagnoses/{id}/feedback",
   command: "feedback list ID",
-  input: { id: v.recordId },
+  input: {
+    id: v.recordId,
+    limit: option(limit, "How many pieces to return at most", { default: maxPieces }),
+    cursor: optional(cursor),
+  },
   output: RecordFeedback,
   refusals: ["gone"],
-  async run(management, { id }) {
+  async run(management, { id, limit = maxPieces, cursor }) {
     const { position, workspaceId } = await requireRecord(management, id);
-    const [row] = await management.database.read({ sql: feedbackOnRecord, args: { position, workspaceId } });
-    return { feedback: JSON.parse(text(row!, "feedback")), earlier: JSON.parse(text(row!, "earlier")) };
+    const after = cursor === undefined ? undefined : toPlace(cursor);
+    const { next, ...page } = await readFeedback(management.database, { position, workspaceId }, { limit, after });
+    return { ...page, nextCursor: next && toCursor(next) };
+  },
+});
+
+const toCursor = (place: FeedbackPlace): string => toHexadecimal(new TextEncoder().encode(JSON.stringify(place)));
+
+/** The place that a cursor names. Throws if it names none. */
+function toPlace(cursor: string): FeedbackPlace {
+  const place: unknown = parseJson(new TextDecoder().decode(fromHexadecimal(cursor)));
+  const types = Array.isArray(place) ? place.map((member) => typeof member).join() : "";
+  if (!["string,string", "string,string,number"].includes(types)) throw wrongField("cursor", v.cursorWords);
+  return place as FeedbackPlace;
+}
+
+/** The feedback on a record as far as a page of the console shows it. */
+export const digestFeedback = operation({
+  id: "digestFeedback",
+  summary:
+    "Show some of the feedback on a record: all of one author, the first of others, and the newest that was replaced",
+  method: "GET",
+  path: "/diagnoses/{id}/feedback-digest",
+  input: { id: v.recordId, author: feedbackAuthor, others: v.count, earlier: v.count },
+  output: exactly({
+    ...{ own: listOf(Feedback), others: listOf(Feedback), pieces: v.count },
+    ...{ earlier: listOf(EarlierFeedback), earlierPieces: v.count },
+  }),
+  async run(management, { id, ...most }) {
+    return await readDigest(management.database, await requireRecord(management, id), most);
   },
 });
 

@@ -114,6 +114,24 @@ everywhere("imports JSON lines and CSV, and says with line numbers what it did n
   }
 });
 
+type Shown = { value: number };
+
+everywhere("lists all feedback on a record, in however many pages it comes", async (place) => {
+  const { workspaceId, submit } = await submitIn(place);
+  const { cli, data } = place;
+  const id = await submit(), comment = "x".repeat(8_000); // of which a page has some 120
+  const lines = Array.from({ length: 150 }, (_, nth) => ({ record: id, name: `n${nth % 2}`, value: nth, comment }));
+  await cli(
+    [...words`feedback import -`, "--workspace", workspaceId],
+    lines.map((line) => JSON.stringify(line)).join("\n"),
+  );
+  const { feedback, earlier, ...rest } = await data<{ feedback: Shown[]; earlier: Shown[] }>(
+    words`feedback list ${id}`,
+  );
+  assert.equal([feedback.map(({ value }) => value), rest], [[148, 149], {}]);
+  assert.equal(earlier.map(({ value }) => value).sort((a, b) => a - b), [...Array(148).keys()]);
+});
+
 everywhere("declares names, and tells how far two authors agree", async (place) => {
   const { workspaceId, submit } = await submitIn(place);
   const { cli, data } = place;

@@ -6,7 +6,7 @@
 import { invalid } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
-import { statusOf } from "../../http/respond.ts";
+import { statusOf, streamed } from "../../http/respond.ts";
 import { findConversation } from "../../management/conversation.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
@@ -178,19 +178,37 @@ function costOf(figures: RecordFigures | undefined): Part {
 export const recordText: Resource = {
   path: "/:workspaceId/records/:recordId/text",
   async answer(visit) {
-    const { record } = await findRecord(visit);
-    const part = queryValue(visit, "part") ?? "";
+    const { record } = await findRecord(visit), part = queryValue(visit, "part") ?? "";
     if (!["input", "output", "all", "feedback"].includes(part)) {
       throw invalid("part must be input, output, all or feedback");
     }
-    const text = part === "all"
-      ? indent(stringify(record))
-      : part === "feedback"
-      ? indent(stringify(await visit.call(showFeedback, { id: record.id as RecordId })))
-      : textOf(record, part as PartName) ?? "";
+    if (part === "feedback") return streamed(feedbackText(visit, record.id as RecordId), rawTextHeaders(), () => {});
+    const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";
     return { status: statusOf.ok, headers: rawTextHeaders(), body: text };
   },
 };
+
+/** All feedback on a record as JSON, of which one page is in memory at a time. */
+async function* feedbackText(visit: ConsoleRequest, id: RecordId): AsyncGenerator<string> {
+  let separator = "\n", hasEarlier = false, cursor: string | undefined;
+  const add = (piece: object) => {
+    const text = separator + indent(stringify(piece)).replace(/^/gm, "    ");
+    separator = ",\n";
+    return text;
+  };
+  yield '{\n  "feedback": [';
+  do {
+    const { feedback, earlier, nextCursor } = await visit.call(showFeedback, { id, cursor });
+    cursor = nextCursor ?? undefined;
+    yield feedback.map(add).join("");
+    if (!hasEarlier && (earlier.length > 0 || cursor === undefined)) {
+      yield '\n  ],\n  "earlier": [';
+      [separator, hasEarlier] = ["\n", true];
+    }
+    yield earlier.map(add).join("");
+  } while (cursor !== undefined);
+  yield "\n  ]\n}";
+}
 
 /** The record in the path and its deployment, which must be of the workspace in the path. */
 export async function findRecord(visit: ConsoleRequest): Promise<{ record: Diagnosis; deployment: Deployment }> {

@@ -104,11 +104,11 @@ async function isJudged(
   { id, names }: ReviewWithReviewers,
   recordId: RecordId,
 ): Promise<boolean> {
-  const [{ pieces }, item] = await Promise.all([
+  const [{ own }, item] = await Promise.all([
     findFeedback(visit, recordId),
     visit.call(showReviewRecord, { id, recordId }),
   ]);
-  const given = pieces.filter(({ author }) => author === reviewerOf(visit)).map(({ name }) => name);
+  const given = own.map(({ name }) => name);
   const isOpen = item.state === "open" && isOwn(visit, item);
   return isOpen && names.length > 0 && names.every((name) => given.includes(name));
 }

@@ -4,7 +4,7 @@
 /** @jsxFrag Fragment */
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
 import type { Feedback } from "../../schema/feedback.ts";
-import { faultyField, reviewerOf } from "../feedback.ts";
+import { faultyField } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { numberText } from "../format.tsx";
 import { h, isolated, toHtml } from "../html.ts";
@@ -22,10 +22,7 @@ type Answer = Entered & {
   faults: { name?: string | undefined; value?: string | undefined; comment?: string | undefined };
 };
 
-const ownOf = (visit: ConsoleRequest, { pieces }: FeedbackOnRecord): Map<string, Feedback> => {
-  const reviewer = reviewerOf(visit);
-  return new Map(pieces.filter(({ author }) => author === reviewer).map((piece) => [piece.name, piece]));
-};
+const ownOf = ({ own }: FeedbackOnRecord): Map<string, Feedback> => new Map(own.map((piece) => [piece.name, piece]));
 
 /** The name that was sent with a form and refused. */
 const refusedName = ({ refusal, form }: ConsoleRequest): string | null =>
@@ -36,7 +33,7 @@ const refusedName = ({ refusal, form }: ConsoleRequest): string | null =>
  * in its form as a whole, so that a long one is shown only if it is asked for.
  */
 export function namesOfForms(visit: ConsoleRequest, feedback: FeedbackOnRecord): FeedbackNameRule[] {
-  const own = ownOf(visit, feedback), asked = refusedName(visit) ?? visit.query.get("rate");
+  const own = ownOf(feedback), asked = refusedName(visit) ?? visit.query.get("rate");
   const rank = ({ name }: FeedbackNameRule) => name === asked ? 0 : own.has(name) ? 1 : 2;
   return feedback.names
     .filter(({ name }) => name === asked || toHtml(own.get(name)?.comment).length <= mostComment)
@@ -46,7 +43,7 @@ export function namesOfForms(visit: ConsoleRequest, feedback: FeedbackOnRecord):
 type FormsProps = { visit: ConsoleRequest; feedback: FeedbackOnRecord; shown: readonly FeedbackNameRule[] };
 
 export function FeedbackForms({ visit, feedback, shown }: FormsProps): Html {
-  const own = ownOf(visit, feedback), refused = refusedName(visit);
+  const own = ownOf(feedback), refused = refusedName(visit);
   const isListed = shown.some(({ name }) => name === refused);
   const hasOther = feedback.isOpen || shown.length < feedback.names.length || refused !== null && !isListed;
   return (

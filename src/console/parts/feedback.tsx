@@ -6,7 +6,7 @@
 import { addFeedback } from "../../management/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackValue } from "../../schema/feedback.ts";
 import { assetPath } from "../addresses.ts";
-import { feedbackNotices, keptQuery, reviewerOf } from "../feedback.ts";
+import { feedbackNotices, keptQuery, mostPieces } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, counted, dash, excerpt } from "../format.tsx";
 import { Fragment, h, isolated, toHtml } from "../html.ts";
@@ -19,7 +19,6 @@ import { Guarded, HiddenField } from "./form.tsx";
 import { doneNotice, Section, Table } from "./elements.tsx";
 import type { Column } from "./elements.tsx";
 
-const mostPieces = 12, mostEarlier = 6; // rows
 const mostOfComments = 2_500; // characters of HTML in all rows of a table
 
 /** A value in words: `yes`, `0.5`, or a label. */
@@ -32,34 +31,32 @@ const valueText = (value: FeedbackValue): string => typeof value === "boolean" ?
 export function FeedbackSection(
   { visit, feedback, whole }: { visit: ConsoleRequest; feedback: FeedbackOnRecord; whole: Part },
 ): Html {
-  const { pieces, earlier } = feedback, reviewer = reviewerOf(visit), forms = namesOfForms(visit, feedback);
-  const isOwn = ({ author }: Feedback) => author === reviewer;
-  const own = (piece: Feedback) =>
-    isOwn(piece) && <Own visit={visit} piece={piece} hasForm={forms.some(({ name }) => name === piece.name)} />;
-  const ordered = [...pieces.filter(isOwn), ...pieces.filter((piece) => !isOwn(piece))];
+  const { own, others, pieces, earlier, earlierPieces } = feedback, forms = namesOfForms(visit, feedback);
+  const yours = (piece: Feedback) =>
+    own.includes(piece) && <Own visit={visit} piece={piece} hasForm={forms.some(({ name }) => name === piece.name)} />;
   return (
     <div id="feedback">
       <link rel="stylesheet" href={visit.root + assetPath("feedback.css")} />
       <Section title="Feedback">
         {visit.refusal === undefined && doneNotice(visit, feedbackNotices)}
-        {pieces.length > 0
+        {pieces > 0
           ? (
             <Pieces
               caption="Feedback"
-              {...{ visit, whole, pieces: ordered, most: mostPieces }}
-              column={missingRole(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: own }}
+              {...{ visit, whole, all: pieces, pieces: [...own, ...others].slice(0, mostPieces) }}
+              column={missingRole(visit, addFeedback) === undefined && { label: "Yours", isAction: true, cell: yours }}
             />
           )
           : <p class="hint">Nobody has said anything about this record yet.</p>}
         <Guarded visit={visit} operation={addFeedback}>
           <FeedbackForms visit={visit} feedback={feedback} shown={forms} />
         </Guarded>
-        {earlier.length > 0 && (
+        {earlierPieces > 0 && (
           <details>
-            <summary>Replaced or withdrawn: {counted(earlier.length, "piece")}</summary>
+            <summary>Replaced or withdrawn: {counted(earlierPieces, "piece")}</summary>
             <Pieces
               caption="Earlier feedback"
-              {...{ visit, whole, pieces: [...earlier].reverse(), most: mostEarlier }}
+              {...{ visit, whole, all: earlierPieces, pieces: earlier }}
               column={{ label: "Until", isEvident: true, cell: ({ endedAt }) => ago(endedAt, visit.now) }}
             />
           </details>
@@ -74,16 +71,17 @@ type PiecesProps<T> = {
   visit: ConsoleRequest;
   caption: string;
   pieces: readonly T[];
-  most: number;
+  /** Their number, of which the table has the first. */
+  all: number;
   column: Column<T> | false;
   whole: Part;
 };
 
 /** Some pieces of feedback as a table. They share the room for comments. */
 function Pieces<T extends Feedback | EarlierFeedback>(
-  { visit, caption, pieces, most, column, whole }: PiecesProps<T>,
+  { visit, caption, pieces: rows, all, column, whole }: PiecesProps<T>,
 ): Html {
-  const rows = pieces.slice(0, most), commented = rows.filter(({ comment }) => comment !== "");
+  const commented = rows.filter(({ comment }) => comment !== "");
   const room = Math.floor(mostOfComments / commented.length);
   const isCut = commented.some(({ comment }) => fitting(comment, room) !== comment);
   return (
@@ -101,10 +99,8 @@ function Pieces<T extends Feedback | EarlierFeedback>(
           column,
         ]}
       />
-      {rows.length < pieces.length && (
-        <p class="hint">{counted(pieces.length - rows.length, "more piece")} not shown. {whole}</p>
-      )}
-      {isCut && rows.length === pieces.length && <p class="hint">Long comments are cut. {whole}</p>}
+      {rows.length < all && <p class="hint">{counted(all - rows.length, "more piece")} not shown. {whole}</p>}
+      {isCut && rows.length === all && <p class="hint">Long comments are cut. {whole}</p>}
     </>
   );
 }
