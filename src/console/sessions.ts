@@ -4,6 +4,7 @@
 // enough to make a cookie, because that takes a valid token. Only a session that was signed out has a row, until it would have
 // ended. So signing out holds in every process, and even for a copied cookie. The cookie of a person whom an identity provider has
 // signed in holds who they are instead, and its key takes the secret that the service shares with the provider.
+import { bounds } from "../common/bounds.ts";
 import { createCache } from "../common/cache.ts";
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken } from "../common/ids.ts";
@@ -82,7 +83,7 @@ export function createSessions(findPeople: () => People | undefined): Sessions {
 }
 
 /** How long a session lasts, in ms. */
-const sessionTime = 12 * 3_600_000;
+const sessionTime = bounds.sessionHours * 3_600_000;
 
 const purposes = { token: "session", person: "person" };
 

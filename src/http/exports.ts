@@ -1,4 +1,5 @@
 // Sends exports: few at once, as they are made. The log tells why one breaks off.
+import { bounds } from "../common/bounds.ts";
 import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { createShares } from "../common/shares.ts";
@@ -20,7 +21,8 @@ export type SendExport = (
   ended?: () => void,
 ) => Answer;
 
-const maxExports = 8; // at once, of which one owner gets half: each holds a page of records, however slow its reader
+// Of which one owner gets half: each holds a page of records, however slow its reader.
+const maxExports = bounds.exports;
 
 export function createExports(): SendExport {
   const running = createShares(maxExports);

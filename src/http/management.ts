@@ -1,4 +1,5 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
+import { bounds } from "../common/bounds.ts";
 import { contended, managementOff, managementOverloaded, Refusal, tooManyFailures } from "../common/errors.ts";
 import { groupBy } from "../common/group-by.ts";
 import { readingAside } from "../database/database.ts";
@@ -38,10 +39,9 @@ type Shared = ManagementAccess & { answerLong: LongAnswer };
 /** The same for one request, and who sent it. */
 type State = Shared & { caller: Caller };
 
-const maxLongWork = 16; // at once, of which one owner gets half
+// Of each, one owner gets half.
+const { longRequests: maxLongWork, waitingReaders: maxWaiters, waitingChanges: maxWaitingChanges } = bounds;
 const slotTimeout = 5_000; // ms that further long work waits, and a change for those before it
-const maxWaiters = 256; // requests that wait for events, of which one owner gets half
-const maxWaitingChanges = 2_000; // of which one owner gets half
 // ms after which a response starts even if it is not ready. Clients, proxies and Bun close a connection that is silent
 // for a minute or longer.
 const defaultQuietMs = 20_000;

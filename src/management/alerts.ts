@@ -1,7 +1,7 @@
 // Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or hours. Services
 // check them in the background, and write to the audit log when one fires or resolves. It is an event then, which webhooks send.
 import { durationText } from "../common/duration.ts";
-import { archived, conflict, invalid, notFound } from "../common/errors.ts";
+import { archived, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Page, PageRequest } from "../common/domain.ts";
@@ -20,12 +20,12 @@ import { readFeedbackNames } from "./feedback-names.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
+import { requireRoom } from "./room.ts";
 import { withoutSpaces } from "./limits.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireWorkspace } from "./workspaces.ts";
 
 const minute = 60_000, hour = 60 * minute, day = 24 * hour; // ms
-const maxAlerts = 100; // of a workspace
 const shownChanges = 20; // unless more are asked for
 
 /** What a share or a mean needs, unless an alert says otherwise. */
@@ -150,13 +150,6 @@ export const definitionInput = {
   ),
 };
 
-async function requireRoom({ database }: Store, workspaceId: WorkspaceId): Promise<void> {
-  const sql = "select count(*) as alerts from alerts where workspace_id = ?";
-  const [row] = await database.read({ sql, args: [workspaceId] });
-  if (integer(row!, "alerts") < maxAlerts) return;
-  throw conflict(`A workspace may have at most ${maxAlerts} alerts: delete one first`, "too_many_alerts");
-}
-
 type Watched = { deployId?: DeploymentId | undefined; promptId?: PromptId | undefined };
 
 /** What an alert watches, and what that is called. Throws if it is archived or in another workspace. */
@@ -198,7 +191,7 @@ export const createAlert = operation({
     const { overMs = defaultOver, keepFiringMs = defaultKeepFiring(overMs) } = input;
     const watched = await findWatched(management, workspaceId, { deployId, promptId });
     await requireCondition(management, workspaceId, condition);
-    await requireRoom(management, workspaceId);
+    await requireRoom(management, "alerts", workspaceId);
     const now = management.clock(), id = newId("alert", now);
     const made: Alert = {
       ...{ id, workspaceId, ...watched },

@@ -7,6 +7,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
 import { operation, pageOf } from "./operation.ts";
+import { requireRoom } from "./room.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 
@@ -76,6 +77,7 @@ export const createApiKey = operation({
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
+  refusals: ["conflict"],
   async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
     const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
     if ([readOnly, submitOnly, feedbackOnly].filter((only) => only).length > 1) {
@@ -85,6 +87,7 @@ export const createApiKey = operation({
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);
     const createdAt = management.clock();
     requireFuture(expiresAt, createdAt);
+    await requireRoom(management, "keys", workspaceId);
     const id: KeyId = newId("key", createdAt);
     const { secret: key, prefix, secretHash, added } = await secrets.issue(id);
     const scope = { deployId: deployment?.id ?? null, createdAt, expiresAt };

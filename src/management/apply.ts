@@ -1,4 +1,5 @@
 // Applies a release set: versions, promotions, renames and archivings of many prompts, in one transaction, all or none.
+import { bounds } from "../common/bounds.ts";
 import { archived, conflict, invalid, movedOn } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readItems } from "../common/json-text.ts";
@@ -23,10 +24,11 @@ import type { Management } from "./operation.ts";
 import { givenOrigin } from "./origin.ts";
 import { archivePrompt, findPrompts, planArchiving, planRename, toPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
+import { requireRoom } from "./room.ts";
 import { planPrompt, planVersion, promptContent, requireVersion } from "./versions.ts";
 import type { PromptInput } from "./versions.ts";
 
-const maxPrompts = 200, maxDeployments = 20; // of each prompt
+const { promptsOfSet: maxPrompts, deploymentsOfSet: maxDeployments } = bounds; // deployments of each prompt
 
 const Promotion = exactly({
   name: described(v.deploymentName, "The name of the deployment. It is created if the prompt has none of that name"),
@@ -104,6 +106,7 @@ export const applyPrompts = operation({
     const given = readItems(prompts.text).map((text) => ({ note, ...readObject(PromptChange, text) }));
     requireDifferent(given);
     const known = await findAll(management, workspaceId, given);
+    await requireRoomFor(management, workspaceId, given, known);
     const changes: Change[] = [], statements: Statement[] = [];
     const applied: Applied["prompts"] = [], moved: string[] = [];
     for (const change of given) {
@@ -162,6 +165,26 @@ async function findAll(
 /** The prompt that a change is about, under its name or the one it had before. */
 const promptOf = ({ name, was }: PromptChange, { prompts }: Known): Prompt | undefined =>
   prompts.get(name) ?? prompts.get(was ?? name);
+
+/** Throws if there is no room for the prompts and deployments that a set adds. */
+async function requireRoomFor(
+  management: Management,
+  workspaceId: WorkspaceId,
+  given: readonly PromptChange[],
+  known: Known,
+): Promise<void> {
+  let prompts = 0, deployments = 0;
+  for (const change of given) {
+    const prompt = promptOf(change, known), { deploy = [] } = change;
+    const isNew = ({ name }: Promotion) => prompt === undefined || !known.deployments.has(`${prompt.name}@${name}`);
+    const added = deploy.filter(isNew).length;
+    if (prompt !== undefined) await requireRoom(management, "deploymentsOfPrompt", prompt.id, added);
+    else prompts++;
+    deployments += added;
+  }
+  await requireRoom(management, "prompts", workspaceId, prompts);
+  await requireRoom(management, "deployments", workspaceId, deployments);
+}
 
 /** Says what of a prompt and its deployments is not as it was when the set was planned. */
 function findMoved(change: PromptChange, known: Known): string[] {

@@ -1,10 +1,9 @@
 // Budgets: what the records of a workspace, of a prompt or of a key may cost in a day or a month before somebody is told. A budget
 // refuses no request.
 import { decimalText, readAmount } from "../common/decimal.ts";
-import { conflict, notFound } from "../common/errors.ts";
+import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { BudgetId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";
-import { integer } from "../database/row.ts";
 import { usd } from "../schema/ledger.ts";
 import { described, oneOf, option, optional, orNull, predicate, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -15,6 +14,7 @@ import type { Spending } from "./budget-spending.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requirePrompt } from "./prompts.ts";
+import { requireRoom } from "./room.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
 const amount = described(
@@ -73,19 +73,10 @@ export const budgetTable = tableOf(
   from budgets`,
 );
 
-const maxBudgets = 100; // of a workspace
-
 export async function requireBudget({ database }: Store, id: BudgetId): Promise<Budget> {
   const found = await budgetTable.find(database, id);
   if (found === undefined) throw notFound("Budget", id);
   return found;
-}
-
-async function requireRoom({ database }: Store, workspaceId: WorkspaceId): Promise<void> {
-  const sql = "select count(*) as budgets from budgets where workspace_id = ?";
-  const [row] = await database.read({ sql, args: [workspaceId] });
-  if (integer(row!, "budgets") < maxBudgets) return;
-  throw conflict(`A workspace may have at most ${maxBudgets} budgets: delete one first`, "too_many_budgets");
 }
 
 async function requireKey({ database }: Store, id: KeyId, workspaceId: WorkspaceId): Promise<string> {
@@ -134,7 +125,7 @@ export const createBudget = operation({
   async run(management, { workspaceId, per, at: given = "50,80,100", promptId = null, keyId = null, ...input }) {
     const prompt = promptId === null ? null : await requirePrompt(management, promptId, workspaceId);
     const keyName = keyId === null ? null : await requireKey(management, keyId, workspaceId);
-    await requireRoom(management, workspaceId);
+    await requireRoom(management, "budgets", workspaceId);
     const createdAt = management.clock(), id = newId("budget", createdAt);
     const amount = decimalText(readAmount(input.amount)!), at = inOrder(given);
     const { at: thresholds, ...columns } = { workspaceId, promptId, keyId, amount, per, at, createdAt };

@@ -1,6 +1,7 @@
 // Change requests: changes of deployments that wait for the approval of another person. The operations are in
 // change-request-operations.ts. An approval performs the operation that was asked for, so there is no second way to change a
 // deployment.
+import { bounds } from "../common/bounds.ts";
 import { conflict } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import type { ChangeRequestId, DeploymentId, PromptId, TokenId, WorkspaceId } from "../common/ids.ts";
@@ -14,7 +15,7 @@ import { isSamePerson } from "./people.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 import * as v from "./values.ts";
 
-const days = 7;
+const days = bounds.changeRequestDays;
 const lifetime = days * 86_400_000; // ms
 
 /** The operations that take an approval where a deployment needs one. */

@@ -1,6 +1,7 @@
 // Sends events to webhooks. Several processes may do so on one database. The audit log is the outbox: the events that a webhook has
 // not seen become its deliveries in one transaction, which only one process makes. One process at a time sends to a webhook, in the
 // order of the events, so that only what has to be sent again comes later.
+import { bounds } from "../common/bounds.ts";
 import { Refusal } from "../common/errors.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { createShares } from "../common/shares.ts";
@@ -24,7 +25,7 @@ const maxBatches = 32; // that one look makes, so that those of many webhooks do
 const maxTurns = 32; // webhooks to which a process sends at once. One workspace gets half of them
 const turnTime = 60_000; // ms after which another webhook has its turn
 const leaseTime = 60_000; // ms. A process that has not renewed its lease for that long is taken to have ended
-const keepTime = 30 * 86_400_000; // ms
+const keepTime = bounds.deliveryDays * 86_400_000; // ms
 const removalBatch = 256; // rows
 
 /** Whether a process may send to a webhook, which is `w`, at `:now`. A lease that ends later than any came from a wrong clock. */

@@ -14,6 +14,7 @@ import type { Session, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
 import { ofDeployment } from "./references.ts";
+import { requireRoom } from "./room.ts";
 import { rolloutColumn, rolloutOfDeployment } from "./rollouts.ts";
 import { insertInto, tableOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
@@ -74,6 +75,16 @@ export function planDeployment(
   };
 }
 
+/** Throws if a prompt has no room for more deployments. */
+export async function requireDeploymentRoom(
+  store: Store,
+  { id, workspaceId }: Pick<Prompt, "id" | "workspaceId">,
+  added: number,
+): Promise<void> {
+  await requireRoom(store, "deployments", workspaceId, added);
+  await requireRoom(store, "deploymentsOfPrompt", id, added);
+}
+
 /** A planned change: the deployment as it will be, the entry of the audit log, and the statements. */
 export type DeploymentPlan = { deployment: Deployment; change: Change; statements: Statement[] };
 
@@ -115,6 +126,7 @@ export const createDeployment = operation({
       from === undefined ? version : await findLiveVersion(management, promptId, from),
     );
     await requireFreeName(management, promptId, name);
+    await requireDeploymentRoom(management, prompt, 1);
     const { deployment, change, statements } = planDeployment(prompt, name, currentVersion, management.clock());
     await management.commit([change], statements);
     return deployment;

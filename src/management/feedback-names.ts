@@ -1,7 +1,9 @@
 // The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
-import { feedbackKindDiffers, invalid } from "../common/errors.ts";
+import { bounds } from "../common/bounds.ts";
+import { conflict, feedbackFull, feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
+import { feedbackLimits } from "../ledger/feedback.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
 import { described, listOf, nullable, oneOf, option, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -15,7 +17,7 @@ const label = refined(
   "a label of 1 to 200 characters without control characters",
   { minLength: 1 },
 );
-const maxLabels = 100;
+const maxLabels = bounds.labelsOfName;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
@@ -90,9 +92,11 @@ export const declareFeedback = operation({
     if (minimum !== null && maximum !== null && minimum > maximum) {
       throw invalid("Field minimum must not be above maximum");
     }
-    const before = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
+    const names = await readFeedbackNames(management, workspaceId);
+    const before = names.find((rule) => rule.name === name);
     if (before !== undefined && before.kind !== kind) throw feedbackKindDiffers(name, before.kind);
     const rule = { name, kind, isDeclared: true, minimum, maximum, labels, better };
+    requireFit([...names.filter((each) => each !== before), rule]);
     const change = { action: "feedback_name.declared", id: workspaceId, workspaceId, after: rule };
     await management.commit([before === undefined ? change : { ...change, before: unnamed(before) }], [{
       sql: `insert into feedback_names (workspace_id, name, kind, is_declared, minimum, maximum, labels, better)
@@ -104,6 +108,17 @@ export const declareFeedback = operation({
     return rule;
   },
 });
+
+/** Throws if there are too many names, or too many bytes of labels: whatever reads feedback reads all of them. */
+function requireFit(names: FeedbackNameRule[]): void {
+  const { namesOfWorkspace } = feedbackLimits;
+  if (names.length > namesOfWorkspace) throw feedbackFull(namesOfWorkspace, "names of feedback in a workspace");
+  const bytes = names.reduce((sum, { labels }) => sum + (labels === null ? 0 : bytesOf(JSON.stringify(labels))), 0);
+  if (bytes <= bounds.labelBytes) return;
+  throw conflict(`The labels of all names may have at most ${bounds.labelBytes} bytes of JSON`, "labels_too_long");
+}
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 export const undeclareFeedback = operation({
   id: "undeclareFeedback",

@@ -1,4 +1,5 @@
 // The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
+import { bounds } from "../common/bounds.ts";
 import { invalid } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";
@@ -10,7 +11,7 @@ import { amountText, measureName } from "./rollout-sentences.ts";
 const measures = ["failures", "latency", "p95", "tokens", "cost"];
 const amount = String.raw`\d{1,9}(?:\.\d{1,6})?`;
 const condition = `${limitedPattern}=[+-]${amount}%?`;
-const maxConditions = 10;
+const maxConditions = bounds.limitsOfGuard;
 const words = `up to ${maxConditions} limits, as in failures=+2%,p95=+20%,thumb=-5%`;
 const areFew = (value: string) => value.split(",").length <= maxConditions;
 

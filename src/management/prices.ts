@@ -1,5 +1,6 @@
 // Prices of models, in USD per million tokens. They are the operator's own, and hold for all workspaces. Costs are computed
 // when they are read, so that a corrected price corrects the past.
+import { bounds } from "../common/bounds.ts";
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";
@@ -12,6 +13,7 @@ import type { Change } from "./commit.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import type { Statement } from "../database/database.ts";
+import { requireRoom } from "./room.ts";
 import { insertInto, tableOf, updateOf } from "./table.ts";
 
 const usd = v.matching(
@@ -167,7 +169,8 @@ function planPrice(before: Price | undefined, given: GivenPrice, now: number): P
 const keyOf = ({ provider = "*", model, validFrom = 0 }: Pick<GivenPrice, "provider" | "model" | "validFrom">) =>
   JSON.stringify([provider, model, validFrom]);
 
-async function planPrices({ database, clock }: Management, prices: GivenPrice[]): Promise<Plan[]> {
+async function planPrices(management: Management, prices: GivenPrice[]): Promise<Plan[]> {
+  const { database, clock } = management;
   const rows = await database.read({
     sql: `select p.* from json_each(:keys) k cross join prices p
       on p.provider = k.value ->> 0 and p.model = k.value ->> 1 and p.valid_from = k.value ->> 2`,
@@ -175,6 +178,7 @@ async function planPrices({ database, clock }: Management, prices: GivenPrice[])
   });
   const present = new Map(rows.map(priceTable.toItem).map((price) => [keyOf(price), price]));
   const last = new Map(prices.map((price) => [keyOf(price), price]));
+  await requireRoom(management, "prices", null, [...last.keys()].filter((key) => !present.has(key)).length);
   return [...last].map(([key, price]) => planPrice(present.get(key), price, clock()));
 }
 
@@ -188,6 +192,7 @@ export const setPrice = operation({
     "[--cache-write-hour USD] [--tier TIER]... [--unpriced-media audio|image|video]... [--provider NAME] [--from TIME]",
   input: given,
   output: Price,
+  refusals: ["conflict"],
   async run(management, price) {
     const [plan] = await planPrices(management, [price]);
     if (plan!.changes.length > 0) await management.commit(plan!.changes, plan!.statements);
@@ -195,7 +200,7 @@ export const setPrice = operation({
   },
 });
 
-const maxPrices = 500;
+const maxPrices = bounds.pricesAtOnce;
 const PriceImport = shape("PriceImport", {
   set: described(v.count, "How many prices were added or changed"),
   unchanged: v.count,
@@ -218,6 +223,7 @@ export const setPrices = operation({
     ),
   },
   output: PriceImport,
+  refusals: ["conflict"],
   async run(management, { prices }) {
     const plans = await planPrices(management, prices);
     const changes = plans.flatMap(({ changes }) => changes);

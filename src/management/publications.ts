@@ -22,6 +22,7 @@ import {
   planDeployment,
   requestsOf,
   requireChangeable,
+  requireDeploymentRoom,
   toDeployment,
 } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
@@ -102,6 +103,9 @@ export const publishPrompt = operation({
       ? await planPrompt(management, workspaceId, input)
       : await planVersion(management, prompt, input);
     const { id, name, version } = pushed;
+    if (deployment === undefined && deploy !== undefined) {
+      await requireDeploymentRoom(management, { id, workspaceId }, 1);
+    }
     const settled = deployment !== undefined
       ? await settlePromotion(management, deployment, version, content.hash)
       : deploy !== undefined

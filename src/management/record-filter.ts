@@ -60,7 +60,7 @@ const withoutFeedback = v.matching("a name of feedback, or * for any", String.ra
 
 /** Input members by which records are filtered. */
 export const recordFilter = {
-  sessionId: option(v.text, "Only records of this session"),
+  sessionId: option(v.clientName, "Only records of this session"),
   status: option(statusList, "Only records with one of these statuses: codes, or names that the workspace gave them"),
   failures: option(v.boolean, "Only records whose status counts as a failure in the workspace"),
   promptVersion,

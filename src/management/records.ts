@@ -198,7 +198,7 @@ export const deleteSession = operation({
   path: "/deployments/{deployId}/diagnoses",
   role: "admin",
   command: "record delete --deploy REF --session S",
-  input: { ...withDeployment, sessionId: described(v.text, "The session of the records") },
+  input: { ...withDeployment, sessionId: described(v.clientName, "The session of the records") },
   output: Deletion,
   isLong: true,
   async run(management, { deployId, sessionId }) {

@@ -1,11 +1,11 @@
 // Reviews: records that people judge one after the other. A review has the records that its filter found when it was created, so
 // that its progress is exact. Records that are deleted later leave it.
+import { bounds } from "../common/bounds.ts";
 import { conflict, feedbackUndeclared } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { integer } from "../database/row.ts";
 import { findNewest, findRandom } from "../ledger/sample.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
 import { feedbackName } from "../schema/feedback.ts";
@@ -17,12 +17,11 @@ import { changeInfo, operation, pageOf, reportRead, reportSearch } from "./opera
 import type { Store } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
 import { readReview, requireReview, Review, ReviewWithReviewers, toReview, withProgress } from "./review-progress.ts";
+import { requireRoom } from "./room.ts";
 import { insertInto } from "./table.ts";
 
-const maxRecords = 10_000; // of a review
+const { recordsOfReview: maxRecords, namesOfReview: maxNames } = bounds;
 const defaultRecords = 100;
-const maxReviews = 1_000; // of a workspace
-const maxNames = 20;
 
 const names = refined(
   listOf(feedbackName),
@@ -59,7 +58,7 @@ export const createReview = operation({
     const { records: most = defaultRecords, order = "newest", names = [], seed: given, ...filter } = input;
     const createdBy = authorOf(actor ?? caller.actor), now = clock(), id = newId("review", now);
     const seed = order === "random" ? given ?? crypto.getRandomValues(new Uint32Array(1))[0]! : null;
-    await Promise.all([requireNames(management, workspaceId, names), requireRoom(management, workspaceId)]);
+    await Promise.all([requireNames(management, workspaceId, names), requireRoom(management, "reviews", workspaceId)]);
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
     const matching = await toScan(management, scope, filter);
     const wanted = withoutOwn ? await withoutAuthor(management, workspaceId, matching, createdBy) : matching;
@@ -118,13 +117,6 @@ async function requireNames(store: Store, workspaceId: WorkspaceId, names: strin
   const declared = (await readFeedbackNames(store, workspaceId)).filter(({ isDeclared }) => isDeclared);
   const other = names.find((name) => declared.every((rule) => rule.name !== name));
   if (declared.length > 0 && other !== undefined) throw feedbackUndeclared(other);
-}
-
-async function requireRoom({ database }: Store, workspaceId: WorkspaceId): Promise<void> {
-  const sql = "select count(*) as reviews from reviews where workspace_id = ?";
-  const [row] = await database.read({ sql, args: [workspaceId] });
-  if (integer(row!, "reviews") < maxReviews) return;
-  throw conflict(`A workspace may have at most ${maxReviews} reviews: delete one first`, "too_many_reviews");
 }
 
 export const listReviews = operation({

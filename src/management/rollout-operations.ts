@@ -13,6 +13,7 @@ import { withoutSpaces } from "./limits.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
+import { requireRoom } from "./room.ts";
 import { percent, Rollout, rolloutTable } from "./rollouts.ts";
 import { insertInto, updateOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
@@ -97,6 +98,7 @@ async function changeRollout(
   }
   const { percent: share, guard: known, certain: level } = before.rollout!;
   if (percent === share && guard === known && certain === level) return { ...before, changed: false };
+  await requireRoom(management, "rolloutChanges", rollout.id);
   const update = updateOf("rollouts", id, { share: Math.round(10 * percent), guard, certain });
   return await commitPlan(management, planChange(before, "rollout_changed", { rollout }, {}, management.clock()), [
     update,

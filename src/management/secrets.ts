@@ -9,6 +9,7 @@ import * as v from "./values.ts";
 import { nouns } from "./nouns.ts";
 import { operation } from "./operation.ts";
 import type { Management, Operation, Store } from "./operation.ts";
+import { requireRoom } from "./room.ts";
 import { updateOf } from "./table.ts";
 
 /** Members of API keys and tokens. */
@@ -112,6 +113,7 @@ export function secretsOf<T extends Holder>(
     const expiresAt = newExpiry === undefined ? before.expiresAt : newExpiry;
     if (before.revokedAt !== null) throw conflict(`${noun} ${id} is revoked`);
     if (expiresAt !== null && expiresAt <= now) throw conflict(`${noun} ${id} has expired: give it a new expiry`);
+    if (overlapMs > 0) await requireRoom(management, `${auditNoun}Secrets`, id);
     const { secret, prefix, secretHash, added } = await issue(id);
     const end = Math.min(now + overlapMs, expiresAt ?? Infinity, before.expiresAt ?? Infinity);
     const overlapEndsAt = end > now ? end : null;

@@ -34,7 +34,7 @@ const Session = shape("Session", {
 });
 export type Session = Infer<typeof Session>;
 
-const sessionId = described(v.text, "The client's name for the session");
+const sessionId = described(v.clientName, "The client's name for the session");
 
 export const listSessions = operation({
   id: "listSessions",
@@ -48,7 +48,7 @@ export const listSessions = operation({
   input: {
     ...inWorkspace,
     ...recordFilter,
-    sessionId: option(v.text, "Only this session, however old it is"),
+    sessionId: option(v.clientName, "Only this session, however old it is"),
     sessionContains: option(v.needle, "Only sessions with this text in their id. Case does not matter"),
     ...v.page,
   },

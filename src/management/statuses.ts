@@ -1,11 +1,12 @@
 // Names of statuses. A status is a code that applications put into a record. A workspace says what its codes mean, and
 // which of them count as failures.
+import { bounds } from "../common/bounds.ts";
 import { conflict, invalid, listed } from "../common/errors.ts";
 import { described, exactly, listOf, optional, predicate, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 
-const maxStatuses = 100;
+const maxStatuses = bounds.statuses;
 const maxNameLength = 40; // characters
 
 // Names stand in lists beside codes, so that they hold no comma and do not look like a code.

@@ -11,6 +11,7 @@ import * as v from "./values.ts";
 import { hasRole, operation, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Store } from "./operation.ts";
 import { isSamePerson } from "./people.ts";
+import { requireRoom } from "./room.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
 
@@ -62,6 +63,7 @@ export const createToken = operation({
   },
   output: NewToken,
   locate: ({ id }) => `/tokens/${id}`,
+  refusals: ["conflict"],
   isScoped: true,
   async run(management, { name, role, expiresAt = null, ...input }) {
     const { caller, clock } = management;
@@ -74,6 +76,7 @@ export const createToken = operation({
     }
     const createdAt = clock();
     requireFuture(expiresAt, createdAt);
+    await requireRoom(management, "tokens", workspaceId);
     const id: TokenId = newId("token", createdAt);
     const { secret, prefix, secretHash, added } = await secrets.issue(id);
     const stored = { name, role, owner, prefix, createdAt, expiresAt };

@@ -20,6 +20,7 @@ import { textsOf, variablesOf } from "./prompt-text.ts";
 import type { ContentTexts, PromptContent } from "./prompt-text.ts";
 import { findFreeName, Prompt, requireOpenPrompt, requirePrompt } from "./prompts.ts";
 import { ofPrompt } from "./references.ts";
+import { requireRoom } from "./room.ts";
 import { insertInto } from "./table.ts";
 
 const stored = {
@@ -171,6 +172,7 @@ export async function planPrompt(
   const createdAt = management.clock();
   const id: PromptId = newId("prompt", createdAt);
   const name = await findFreeName(management, workspaceId, input);
+  await requireRoom(management, "prompts", workspaceId);
   const { pushed, content, statements } = await planPush({ id, name }, input, createdAt);
   return {
     pushed,
@@ -193,7 +195,7 @@ export const pushPrompt = operation({
   },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
-  refusals: ["outdated"],
+  refusals: ["conflict", "outdated"],
   async run(management, { id, ifLatest, ...input }) {
     const prompt = await requireOpenPrompt(management, id);
     if (![undefined, prompt.latestVersion].includes(ifLatest)) throw outdated("Prompt", prompt.name);
@@ -211,6 +213,7 @@ export async function planVersion(
 ): Promise<PushPlan & { added: Change | undefined }> {
   const newest = await requireVersion(management, id, latestVersion);
   const push = await planPush({ id, name, newest }, input, management.clock());
+  if (push.pushed.isNew) await requireRoom(management, "versions", id);
   const { note } = push.pushed;
   const change = { action: "prompt.pushed", id, workspaceId, before: { latestVersion }, after: push.content, note };
   return { ...push, added: push.pushed.isNew ? change : undefined };

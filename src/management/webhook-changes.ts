@@ -1,4 +1,5 @@
 // Changes of webhooks: their address and events, their secret, and whether they are on.
+import { bounds } from "../common/bounds.ts";
 import { conflict, invalid } from "../common/errors.ts";
 import type { Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";
@@ -12,7 +13,7 @@ import { stopAll, stopFirst } from "./webhook-leftovers.ts";
 import { credential, events, issue, NewWebhook, passOver, readUrl, requireWebhook, url, Webhook } from "./webhooks.ts";
 import type { reasons } from "./webhooks.ts";
 
-const maxSecrets = 10; // that are valid at once
+const maxSecrets = bounds.secretsOfWebhook;
 const day = 86_400_000; // ms
 
 /** Stores the members of a webhook that an action changes, with its entry in the audit log. */

@@ -1,5 +1,6 @@
 // Webhooks: addresses to which a service sends events. The secret that signs is shown once. The URL may be a secret as a whole, so
 // nothing that is read has more of it than its origin.
+import { bounds } from "../common/bounds.ts";
 import { conflict, invalid, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
@@ -84,8 +85,6 @@ export const credential = described(
   "With github: a token that may dispatch events to the repository. It is never shown",
 );
 
-const maxWebhooks = 100; // of a workspace, and of those for all
-
 /** A URL as it is stored, and its origin. Throws if nothing may be sent there. */
 export function readUrl({ urlFault: faultOf = (url) => urlFault(url, []) }: Store, text: string, format: Format) {
   const fault = faultOf(text);
@@ -133,9 +132,9 @@ export async function requireEnabled(store: Store, id: WebhookId): Promise<Webho
 async function requireRoom({ database }: Store, workspaceId: WorkspaceId | null): Promise<void> {
   const sql = "select count(*) as webhooks from webhooks where workspace_id is ?";
   const [row] = await database.read({ sql, args: [workspaceId] });
-  if (integer(row!, "webhooks") < maxWebhooks) return;
+  if (integer(row!, "webhooks") < bounds.webhooks) return;
   const whose = workspaceId === null ? "for all workspaces" : "for one workspace";
-  throw conflict(`There may be at most ${maxWebhooks} webhooks ${whose}: delete one first`, "too_many_webhooks");
+  throw conflict(`There may be at most ${bounds.webhooks} webhooks ${whose}: delete one first`, "too_many_webhooks");
 }
 
 export const createWebhook = operation({

@@ -1,9 +1,10 @@
 // Workspaces are tenants. Each has its own keys, prompts and deployments, and a monthly quota of accepted requests.
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
+import { maxUrlLength } from "../common/outbound-url.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
+import { described, oneOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation, pageOf } from "./operation.ts";
@@ -30,7 +31,13 @@ export const Workspace = shape("Workspace", {
 });
 export type Workspace = Infer<typeof Workspace>;
 
-const { monthlyLimit, upgradeUrl, keepRecordsMs, keepCallsMs, costSource } = Workspace.schema;
+const { monthlyLimit, keepRecordsMs, keepCallsMs, costSource } = Workspace.schema;
+const upgradeUrl = refined(
+  Workspace.schema.upgradeUrl,
+  (value) => value === null || value.length <= maxUrlLength,
+  `an http or https URL of at most ${maxUrlLength} characters, or null`,
+  { maxLength: maxUrlLength },
+);
 export const workspaceTable = tableOf(
   Workspace,
   "select * from workspaces where id not in (select id from deleted_workspaces)",

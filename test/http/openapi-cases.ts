@@ -1,6 +1,7 @@
 // Requests to each operation that the service describes, so that they get each of the responses described.
 import { gzipSync } from "node:zlib";
 import * as assert from "uvu/assert";
+import { bounds } from "../../src/common/bounds.ts";
 import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
@@ -99,6 +100,19 @@ const declarations = {
   history: { type: "messages", example: [{ role: "user", content: "Hello" }], required: false },
 };
 const declared = { ...promptFile, declarations };
+
+/** Adds so many rows to a table. Their columns are expressions of `n`. */
+const addRows = ({ database }: World, table: string, count: number, columns: Record<string, string>) =>
+  database.write([{
+    sql: `insert into ${table} (${Object.keys(columns).join(", ")})
+      with recursive i(n) as (select 1 union all select n + 1 from i where n < ${count})
+      select ${Object.values(columns).join(", ")} from i`,
+  }]);
+
+const fillPrices = (world: World) => {
+  const columns = { id: "'price_' || n", provider: "'*'", model: "'m' || n", input: "'1'", output: "'1'" };
+  return addRows(world, "prices", bounds.prices, { ...columns, valid_from: "0", created_at: "0" });
+};
 
 /** A release set that pushes a version of the greeting and makes it live. */
 const releaseSet = ({ workspaceId }: World) => {
@@ -396,6 +410,11 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       (world) => ({ ...ofWorkspace(world), body: { submitOnly: true, deployId: world.deployId } }),
     ],
     400: [(world) => ({ ...ofWorkspace(world), body: { readOnly: true, submitOnly: true } })],
+    409: [async (world) => {
+      const columns = { id: "'key_' || n", workspace_id: `'${world.workspaceId}'`, name: "''", prefix: "''" };
+      await addRows(world, "api_keys", bounds.keys, { ...columns, created_at: "0" });
+      return ofWorkspace(world);
+    }],
   },
   listApiKeys: { 200: [ofWorkspace] },
   getApiKey: { 200: [thatKey] },
@@ -416,6 +435,11 @@ export const cases: Record<string, Record<number, Ask[]>> = {
       ({ workspaceId, now }) => ({ body: { name: "Ann", role: "viewer", workspaceId, expiresAt: now + 1 } }),
     ],
     404: [() => ({ body: { name: "Ann", role: "viewer", workspaceId: "nothing" } })],
+    409: [async (world) => {
+      const columns = { id: "'token_' || n", name: "''", role: "'viewer'", prefix: "''", created_at: "0" };
+      await addRows(world, "management_tokens", bounds.tokens, columns);
+      return { body: { name: "Ann", role: "viewer" } };
+    }],
   },
   listTokens: {
     200: [
@@ -964,6 +988,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         body: { ...wholePrice, model: "gpt-4o", provider: "openai", input: "2.5", output: "10", validFrom: now },
       }),
     ],
+    409: [async (world) => {
+      await fillPrices(world);
+      return { body: { model: "new", input: "2.5", output: "10" } };
+    }],
   },
   setPrices: {
     200: [
@@ -974,6 +1002,10 @@ export const cases: Record<string, Record<number, Ask[]>> = {
         },
       }),
     ],
+    409: [async (world) => {
+      await fillPrices(world);
+      return { body: { prices: [{ model: "new", input: "2.5", output: "10" }] } };
+    }],
   },
   listPrices: {
     200: [
