@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
+import { withBounds } from "./bounds.ts";
 import { shapesModule } from "./shapes.ts";
 
 const root = new URL("..", import.meta.url);
@@ -95,6 +96,7 @@ export const generated: Record<string, () => Promise<string>> = {
   "src/console/assets.ts": assetsModule,
   // deno-lint-ignore require-await -- a generator returns a promise
   "src/client/shapes.ts": async () => shapesModule(),
+  "src/deploy/README.md": async () => await withBounds(await readText("src/deploy/README.md")),
 };
 
 if (process.argv[1]?.endsWith("generate.ts")) {

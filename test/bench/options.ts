@@ -24,6 +24,7 @@ const scenarios = [
   "feedback",
   "weight",
   "backup",
+  "bounds",
 ] as const;
 
 export type StoreKind = (typeof stores)[number];

@@ -2,6 +2,7 @@
 // scenario. Tables go to stdout, and progress to stderr.
 import process from "node:process";
 import { backup } from "./backup.ts";
+import { requestsAtBounds } from "./bounds.ts";
 import { batches } from "./batches.ts";
 import { client } from "./client.ts";
 import { consolePages } from "./console.ts";
@@ -47,6 +48,7 @@ const scenarios: Record<ScenarioName, (options: Options) => Promise<Table[]>> = 
   feedback,
   weight,
   backup,
+  bounds: requestsAtBounds,
 };
 
 function fail(code: number, error: unknown): never {
@@ -63,7 +65,7 @@ function readArguments(): Options {
 }
 
 const options = readArguments();
-const needsWrk = options.scenarios.some((name) => name !== "client");
+const needsWrk = options.scenarios.some((name) => !["client", "bounds"].includes(name));
 if (needsWrk && !await hasWrk()) fail(1, "wrk is needed: apt-get install wrk, or brew install wrk");
 
 const tables: Table[] = [];
