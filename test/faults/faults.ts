@@ -18,6 +18,7 @@ import { feedbackOnFile, feedbackOnServer } from "./feedback.ts";
 import { inFolder, patientSettings, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
+import { fullRecord } from "./full-record.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { logStalls } from "./log-reader.ts";
 import { lostFile } from "./lost-file.ts";
@@ -260,6 +261,7 @@ export const faults: Record<string, Fault> = {
   "batches of records of one key": batchesOfRecords,
   "hostile bodies": hostileBodies,
   "stalled bodies": stalledBodies,
+  "all feedback on one record": fullRecord,
   "1,000 slow clients": slowClients,
   "out of file descriptors": outOfDescriptors,
   "the log's reader stalls": logStalls,
