@@ -102,7 +102,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["oauth4webapi", "http/identity-provider.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
-  ["yaml", "files/yaml.ts"],
+  ["yaml", "files/edit-members.ts", "files/yaml.ts"],
   ["aws4fetch", "runtime/s3.ts"],
   ["diff", "management/prompt-text.ts"],
   ["d3-scale", "console/parts/chart.tsx"],

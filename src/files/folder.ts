@@ -1,8 +1,9 @@
 // The prompts of a folder. All faults of all files are found at once.
 import { contentIn } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
-import { name as titleRule, plainText } from "../management/values.ts";
+import { name as titleRule, plainText as descriptionRule } from "../management/values.ts";
 import { checkDeclared } from "./declarations.ts";
+import { plainText } from "./edit.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
@@ -33,9 +34,7 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
   for (const [path, text] of [...files].sort(([a], [b]) => a < b ? -1 : 1)) {
     const format = formatOf(path);
     if (format === undefined || isOtherJson(path, text)) continue;
-    // A byte order mark and the line ends of Windows are no part of a prompt.
-    const source = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-    const report = reportTo(faults, path, source);
+    const source = plainText(text), report = reportTo(faults, path, source);
     if (source.length > maxFile) {
       report(0, `The file must be at most ${maxFile} characters`);
       continue;
@@ -51,9 +50,10 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
       const refuse = (member: string, type: string) =>
         report(Math.max(0, source.indexOf(member)), `The ${member} must be ${type}`);
       if (!titleRule.is(title)) refuse("title", titleRule.type);
-      if (!plainText.is(description)) refuse("description", plainText.type);
+      if (!descriptionRule.is(description)) refuse("description", descriptionRule.type);
       prompts.set(name, {
-        ...{ path, source, name, ownName: content.name, was, content: contentIn({ ...content, title, description }) },
+        ...{ path, source: text, name, ownName: content.name, was },
+        content: contentIn({ ...content, title, description }),
         isWritten: format.isWritten,
       });
     }
@@ -81,8 +81,8 @@ function isOtherJson(path: string, text: string): boolean {
  */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   const paths = new Map<string, string>(); // by what they are where case does not matter
-  return prompts.flatMap(({ path, source, content }) => {
-    const faults: Fault[] = [], report = reportTo(faults, path, source);
+  return prompts.flatMap(({ path, source: text, content }) => {
+    const source = plainText(text), faults: Fault[] = [], report = reportTo(faults, path, source);
     for (const { name, offset } of findSecrets(source)) {
       report(offset, `This looks like ${name}. Keep secrets elsewhere`);
     }

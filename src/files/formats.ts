@@ -1,16 +1,10 @@
 // The formats of prompt files by how their names end, and the name of a prompt by the path of its file.
-import { Refusal } from "../common/errors.ts";
-import { describeJsonFault } from "../common/json-fault.ts";
-import { jsonText, readMembers } from "../common/json-text.ts";
-import { readPromptFile } from "../management/prompt-file.ts";
 import * as v from "../management/values.ts";
 import type { FileContent } from "./content.ts";
-import { readVariables } from "./declarations.ts";
-import { offsetOf } from "./faults.ts";
 import type { Report } from "./faults.ts";
+import { readJson } from "./json.ts";
 import { readMarkdown } from "./markdown.ts";
 import { readDotprompt, readPrompty, readPromptYaml } from "./other-formats.ts";
-import { offsetOfPath, parse } from "./yaml.ts";
 
 /** What becomes of a file of a format: read, or read and written. */
 type Format = { ending: string; read(source: string, report: Report): FileContent | undefined; isWritten: boolean };
@@ -36,29 +30,6 @@ export function formatOf(path: string): Format | undefined {
 
 /** `support/chat.md` → `support/chat` */
 export const nameOfFile = (path: string, { ending }: Format): string => path.slice(0, -ending.length);
-
-/** Reads a prompt from JSON. */
-function readJson(source: string, report: Report): FileContent | undefined {
-  try {
-    const { llmConfig = jsonText("{}"), ...content } = readPromptFile(source, "The file");
-    return { ...content, llmConfig };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    if (!hasGoodVariables(source, report)) return undefined;
-    const [, line = "1", column = "1", fault = error.message] =
-      /line (\d+), column (\d+): (.*)$/s.exec(error.message) ?? [];
-    return void report(offsetOf(source, { line: Number(line), column: Number(column) }), upperFirst(fault));
-  }
-}
-
-/** Whether nothing is wrong with what a JSON file declares of its variables. Reports what is. */
-function hasGoodVariables(source: string, report: Report): boolean {
-  const variables = describeJsonFault(source) === undefined ? readMembers(source).get("variables") : undefined;
-  if (!variables?.startsWith("{")) return true;
-  return readVariables(variables, (path) => offsetOfPath(parse(source), path), report) !== undefined;
-}
-
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const device = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 

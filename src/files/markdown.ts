@@ -4,6 +4,8 @@ import { soleVariable } from "../common/template.ts";
 import { canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
 import { readVariables } from "./declarations.ts";
+import { changedMembers, editMembers } from "./edit-members.ts";
+import { partnersIn } from "./edit.ts";
 import type { Report } from "./faults.ts";
 import { noEnd, readMembersOf, splitFrontMatter } from "./members.ts";
 import type { Parts } from "./members.ts";
@@ -41,57 +43,142 @@ function readHead(
   return { name, was, title, description, llmConfig, ...declared };
 }
 
+/** A heading with the lines below it, as they are in the file. */
+type Section = { heading: string; role: string; variable: string | undefined; lines: string[] };
+
+/** Splits a body at its headings. `lead` is the lines before the first one. */
+function splitBody(body: string): { lead: string[]; sections: Section[] } {
+  const lead: string[] = [], sections: Section[] = [];
+  for (const line of body.split("\n")) {
+    const [, slashes, role, variable] = heading.exec(line) ?? [];
+    if (slashes === "") sections.push({ heading: line, role: role!, variable, lines: [] });
+    else (sections.at(-1)?.lines ?? lead).push(line);
+  }
+  return { lead, sections };
+}
+
 /** The messages of a body. Without headings all of it is one message. */
 function readBody({ body, bodyStart }: Parts, role: string, report: Report): Message[] | undefined {
-  const messages: { role: string; lines: string[]; variable: string | undefined; at: number }[] = [];
-  const before: string[] = [];
-  let at = bodyStart;
-  for (const line of body.split("\n")) {
-    const [, slashes, name, variable] = heading.exec(line) ?? [];
-    if (slashes === "") messages.push({ role: name!, lines: [], variable, at });
-    else (messages.at(-1)?.lines ?? before).push(slashes === undefined ? line : line.slice(1));
-    at += line.length + 1;
+  const { lead, sections } = splitBody(body), text = textOf(lead);
+  if (sections.length === 0) return text === "" ? [] : [{ role, content: text }];
+  if (text.trim() !== "") return void report(bodyStart, "Text before the first heading belongs to no message");
+  let at = bodyStart + lengthOf(lead);
+  for (const { heading, variable, lines } of sections) {
+    if (variable !== undefined && (soleVariable(variable) === undefined || textOf(lines).trim() !== "")) {
+      return void report(at, "A placeholder with a variable in its heading must be one variable, without a text");
+    }
+    at += lengthOf([heading, ...lines]);
   }
-  const lead = textOf(before);
-  if (messages.length === 0) return lead === "" ? [] : [{ role, content: lead }];
-  if (lead.trim() !== "") return void report(bodyStart, "Text before the first heading belongs to no message");
-  const wrong = messages.find(({ variable, lines }) =>
-    variable !== undefined && (soleVariable(variable) === undefined || textOf(lines).trim() !== "")
-  );
-  if (wrong !== undefined) {
-    return void report(wrong.at, "A placeholder with a variable in its heading must be one variable, without a text");
-  }
-  return messages.map(({ role, lines, variable }) => ({ role, content: variable ?? textOf(lines) }));
+  return sections.map(messageOf);
 }
 
-/** Empty lines around a text are there for the reader of the file. */
-const textOf = (lines: readonly string[]): string => lines.join("\n").replace(/^\n+|\n+$/g, "");
+/** How many characters lines have, with their ends. */
+const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0);
+
+const messageOf = ({ role, variable, lines }: Section): Message => ({ role, content: variable ?? textOf(lines) });
+
+/** The text of lines. Empty lines around it are there for the reader of the file. */
+const textOf = (lines: readonly string[]): string =>
+  lines.map((line) => heading.test(line) ? line.slice(1) : line).join("\n").replace(/^\n+|\n+$/g, "");
+
+/** The lines of a text: the inverse. */
+const linesOf = (text: string): string[] =>
+  text === "" ? [] : text.split("\n").map((line) => heading.test(line) ? `\\${line}` : line);
 
 /**
- * Writes a prompt, or gives undefined if Markdown cannot hold it. Of `existing`, the file as it is, comments and the order of
- * members survive.
+ * Writes a prompt, or gives undefined if Markdown cannot hold it. Of `existing`, the file as it is, everything stays as it is
+ * written that need not change.
  */
-export function writeMarkdown(content: FileContent, existing = ""): string | undefined {
+export function writeMarkdown(content: FileContent, existing?: string): string | undefined {
   const messages = readMessages(content);
-  const known = splitFrontMatter(existing);
-  const yaml = known && readYaml(known.yaml, 0, () => {});
   if (messages === undefined) return undefined;
-  const head = writeYaml(frontMatterOf(content), yaml);
-  const body = messages.map(({ role, content }) =>
-    role === "placeholder" && soleVariable(content) !== undefined
-      ? `# ${role} ${content}\n`
-      : `# ${role}\n${content === "" ? "" : `${escapeHeadings(content)}\n`}`
-  );
-  const text = `---\n${head}---\n${body.join("\n")}`;
-  // Whatever does not read back as it was is kept as JSON, and so are line ends of Windows, which files may get by themselves.
-  const read = text.includes("\r\n") ? undefined : readMarkdown(text, () => {});
-  return read !== undefined && canonicalOf(read) === canonicalOf(content) && read.name === content.name
-    ? text
-    : undefined;
+  const edited = existing === undefined ? undefined : editMarkdown(content, messages, existing);
+  return [edited, newMarkdown(content, messages)].find((text) => {
+    // Whatever does not read back as it was is kept as JSON, and so are line ends of Windows, which files may get by themselves.
+    const read = text === undefined || text.includes("\r\n") ? undefined : readMarkdown(text, () => {});
+    return read !== undefined && canonicalOf(read) === canonicalOf(content) && read.name === content.name;
+  });
 }
 
-const escapeHeadings = (text: string): string =>
-  text.split("\n").map((line) => heading.test(line) ? `\\${line}` : line).join("\n");
+const newMarkdown = (content: FileContent, messages: readonly Message[]): string =>
+  `---\n${writeYaml(frontMatterOf(content))}---\n${
+    messages.map((message) => `${newSection(message).join("\n")}\n`).join("\n")
+  }`;
+
+const newSection = ({ role, content }: Message, before = 0): string[] =>
+  isHeadingVariable(role, content)
+    ? [`# ${role} ${content}`]
+    : [`# ${role}`, ...(content === "" ? [] : [...blank(before), ...linesOf(content)])];
+
+const isHeadingVariable = (role: string, content: string): boolean =>
+  role === "placeholder" && soleVariable(content) !== undefined && /^\{.*\}$/.test(content);
+
+/** Changes what differs. Returns undefined if the front matter has a form in which that cannot be done. */
+function editMarkdown(content: FileContent, messages: readonly Message[], existing: string): string | undefined {
+  const { yaml, start, body, bodyStart } = splitFrontMatter(existing)!;
+  const source = yaml === "" ? "" : `${yaml}\n`, current = readMarkdown(existing, () => {});
+  const head = current && editMembers(source, changedMembers(frontMatterOf(current), frontMatterOf(content)), "yaml");
+  if (head === undefined) return undefined;
+  const front = bodyStart > 0
+    ? existing.slice(0, start) + head + existing.slice(start + source.length, bodyStart)
+    : head && `---\n${head}---\n`;
+  return front + editBody(body, messages);
+}
+
+function editBody(body: string, messages: readonly Message[]): string {
+  const { lead, sections } = splitBody(body), [first, ...others] = messages;
+  if (sections.length === 0 && first?.role === "user" && first.content !== "" && others.length === 0) {
+    return withText(lead, first.content).join("\n");
+  }
+  const before = sections.map(messageOf), last = sections.length - 1;
+  const keyOf = ({ role, content }: Message) => `${role} ${content}`;
+  const partners = partnersIn(
+    before.map(keyOf),
+    messages.map(keyOf),
+    (old, own) => before[old]!.role === messages[own]!.role,
+  );
+  // New sections are spaced like the first one, and what is last ends as the file did.
+  const model = marginsOf(sections[0]?.lines ?? []), between = sections.length > 1 ? model.behind : 1;
+  const ending = marginsOf(sections[last]?.lines ?? [""]).behind;
+  const written = messages.flatMap((message, nth) => {
+    const partner = partners[nth], isLast = nth === messages.length - 1;
+    const lines = partner === undefined
+      ? newSection(message, model.before)
+      : editSection(sections[partner]!, message, model.before);
+    return partner !== undefined && (partner === last) === isLast
+      ? lines
+      : withEnding(lines, isLast ? ending : between);
+  });
+  return [...(sections.length === 0 ? blank(marginsOf(lead).before) : lead), ...written].join("\n");
+}
+
+/** The lines of a section with another text. */
+function editSection(section: Section, { role, content }: Message, before: number): string[] {
+  const { heading, variable, lines } = section;
+  if (messageOf(section).content === content) return [heading, ...lines];
+  if (variable === undefined) return [heading, ...withText(lines, content, before)];
+  if (isHeadingVariable(role, content)) return [heading.replace(variable, () => content), ...lines];
+  return [...newSection({ role, content }, before), ...lines];
+}
+
+/** Puts another text between the empty lines around that of some lines. If they have none, `before` empty lines precede it. */
+function withText(lines: readonly string[], text: string, before = 0): string[] {
+  const margins = marginsOf(lines), isEmpty = textOf(lines) === "";
+  return [...blank(isEmpty ? before : margins.before), ...linesOf(text), ...blank(margins.behind)];
+}
+
+const withEnding = (lines: readonly string[], behind: number): string[] => [
+  ...lines.slice(0, lines.length - marginsOf(lines).behind),
+  ...blank(behind),
+];
+
+const blank = (count: number): string[] => new Array<string>(count).fill("");
+
+/** The number of empty lines before what stands in some lines, and behind it. */
+function marginsOf(lines: readonly string[]): { before: number; behind: number } {
+  const last = lines.findLastIndex((line) => line !== "");
+  return { before: Math.max(0, lines.findIndex((line) => line !== "")), behind: lines.length - 1 - last };
+}
 
 /** The messages, if each is a role and a text. */
 function readMessages({ messages }: FileContent): Message[] | undefined {

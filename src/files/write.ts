@@ -1,8 +1,9 @@
 // Writes prompts as files: Markdown, or JSON for what Markdown cannot hold.
-import { indent, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "./content.ts";
 import type { FileContent } from "./content.ts";
+import { plainText, withLineEnds } from "./edit.ts";
 import { formatOf, nameOfFile } from "./formats.ts";
+import { writeJson } from "./json.ts";
 import { writeMarkdown } from "./markdown.ts";
 import type { PromptFile } from "./folder.ts";
 
@@ -31,32 +32,32 @@ export function writeNew(
   return { path, text: write({ ...content, name }) };
 }
 
-const write = (content: FileContent): string => writeMarkdown(content) ?? toJson(content);
+const write = (content: FileContent): string => writeMarkdown(content) ?? writeJson(content);
 
 /**
- * The file of a prompt with another content: undefined if it has that content. What the file says besides, such as comments
- * and a rename, survives. A Markdown file becomes JSON if Markdown cannot hold the content, with another name if `isFree` says
- * that there is a file of that path.
+ * The file of a prompt with another content: undefined if it has that content. All of the file that need not change stays as it
+ * is, a rename and comments too. A Markdown file becomes JSON if Markdown cannot hold the content, with another name if `isFree`
+ * says that there is a file of that path.
  */
 export function writeChanged(
   file: PromptFile,
   content: FileContent,
   isFree: (path: string) => boolean,
 ): WrittenFile | undefined {
-  const { path, source, ownName, was } = file;
+  const { path, source, name, ownName, was } = file;
   if (canonicalOf(file.content) === canonicalOf(content)) return undefined;
-  const named = { ...content, name: ownName, was };
-  const text = path.endsWith(".json") ? toJson(named) : writeMarkdown(named, source);
-  if (text !== undefined) return { path, text };
+  const plain = plainText(source), current = formatOf(path)?.read(plain, () => {});
+  // A title that is the name need not be in the file.
+  const title = current?.title === undefined && content.title === name ? undefined : content.title;
+  const named = { ...content, title, name: ownName, was };
+  const text = path.endsWith(".json") ? writeJson(named, plain) : writeMarkdown(named, plain);
+  if (text !== undefined) return { path, text: withLineEnds(text, source) };
   const beside = asJson(path);
   const written = isFree(beside)
-    ? { path: beside, text: toJson(named) }
-    : writeNew(file.name, { ...content, was }, isFree);
+    ? { path: beside, text: writeJson({ ...named, title: content.title }) }
+    : writeNew(name, { ...content, was }, isFree);
   return { ...written, replaces: path };
 }
 
 /** The path of a Markdown file as JSON, beside it. */
 export const asJson = (path: string): string => path.replace(/(\.prompt)?\.md$/, ".json");
-
-const toJson = ({ name, was, title, description, messages, llmConfig, declarations: variables }: FileContent): string =>
-  `${indent(stringify({ name, was, title, description: description || undefined, messages, llmConfig, variables }))}\n`;

@@ -1,7 +1,6 @@
 // YAML as JSON text, so that every digit of a number stays as it was written.
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Node } from "yaml";
-import { canonicalJson } from "./content.ts";
 import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { Report } from "./faults.ts";
 
@@ -16,10 +15,16 @@ const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repe
 export const parse = (source: string): Document.Parsed =>
   parseDocument(source, { prettyErrors: false, intAsBigInt: true, uniqueKeys: false });
 
-/** Where the name at the end of a path begins, or else the last one that there is. */
+/** Where the name or the item at the end of a path begins, or else the last one that there is. */
 export function offsetOfPath(document: Document, path: readonly string[]): number {
   let offset = 0, node: unknown = document.contents;
   for (const name of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isSeq(node)) {
+      node = node.items[Number(name)];
+      offset = (node as Node | null | undefined)?.range?.[0] ?? offset;
+      continue;
+    }
     const pair: Pair | undefined = isMap(node) ? node.items.find(({ key }) => nameOfKey(key) === name) : undefined;
     if (pair === undefined) return offset;
     offset = (pair.key as Node).range?.[0] ?? offset;
@@ -59,47 +64,30 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
   return { document, members };
 }
 
-/**
- * Writes YAML with these members, as JSON texts. Undefined ones are removed from `existing`, and what is in it as it should be
- * is not touched, so that comments and the order survive.
- */
-export function writeYaml(members: readonly [name: string, text: string | undefined][], existing?: Yaml): string {
-  const document: Document = existing?.document ?? new Document({});
-  document.contents ??= document.createNode({});
-  for (const [name, text] of members) assign(document, document.contents as YAMLMap, name, text);
-  return document.toString({ lineWidth: 0 });
-}
-
-/** Gives a member of a mapping the value of a JSON text; undefined removes it. Mappings keep what they have in common. */
-function assign(document: Document, map: YAMLMap, name: string, text: string | undefined): void {
-  const pair = map.items.find(({ key }) => nameOfKey(key) === name), known = pair?.value as Node | null | undefined;
-  if (text === undefined) {
-    map.items = map.items.filter((item) => item !== pair);
-  } else if (pair === undefined) {
-    map.add(document.createPair(name, toNode(text)));
-  } else if (isMap(known) && text.startsWith("{")) {
-    const members = readMembers(text);
-    known.items = known.items.filter(({ key }) => members.has(nameOfKey(key) ?? ""));
-    for (const [own, member] of members) assign(document, known, own, member);
-  } else if (canonicalJson(textOfNode(document, known ?? null) ?? "null") !== canonicalJson(text)) {
-    const { comment, commentBefore, spaceBefore } = known ?? {};
-    pair.value = Object.assign(toNode(text), { comment, commentBefore, spaceBefore });
-  }
+/** Writes YAML with these members, as JSON texts. Undefined ones are left out. */
+export function writeYaml(members: Iterable<readonly [name: string, text: string | undefined]>): string {
+  const map = new YAMLMap();
+  for (const [name, text] of members) if (text !== undefined) map.add(new Pair(toKey(name), toNode(text)));
+  return map.items.length === 0 ? "" : new Document(map).toString({ lineWidth: 0 });
 }
 
 /** The JSON text of a node; undefined if JSON cannot hold it. */
-const textOfNode = (document: Document, node: Node | null): string | undefined =>
+export const textOfNode = (document: Document, node: Node | null): string | undefined =>
   createWriter(document, () => {}).value(node);
 
 /** The name of a member, as it is written; undefined if it is not a scalar. */
-const nameOfKey = (key: unknown): string | undefined =>
+export const nameOfKey = (key: unknown): string | undefined =>
   !isScalar(key) ? undefined : typeof key.value === "string" ? key.value : key.source ?? String(key.value);
 
+/** The node of a name. Without quotes, `<<` would name a mapping to merge. */
+export const toKey = (name: string): Scalar =>
+  Object.assign(new Scalar(name), name === "<<" ? { type: Scalar.QUOTE_DOUBLE } : {});
+
 /** The node of a JSON text. Integers keep their digits. */
-function toNode(text: string): Node {
+export function toNode(text: string): Node {
   if (text.startsWith("{")) {
     const map = new YAMLMap();
-    for (const [name, value] of readMembers(text)) map.add(new Pair(new Scalar(name), toNode(value)));
+    for (const [name, value] of readMembers(text)) map.add(new Pair(toKey(name), toNode(value)));
     return map;
   }
   if (text.startsWith("[")) {

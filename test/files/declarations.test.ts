@@ -52,7 +52,7 @@ test("the same in JSON, where variables may be the list that the service prints"
     "a.json:2:43: Field variables.shop.example must be a string",
     "a.json:2:66: Field variables.a.type must be one of text, number, boolean, messages",
   ]);
-  assert.equal(faultsOf("a.json", json('"shop"')), ["a.json:1:1: Field variables must be an object"]);
+  assert.equal(faultsOf("a.json", json('"shop"')), ["a.json:2:2: Field variables must be an object"]);
 });
 
 test("too many declarations, and too long ones, are one fault", () => {
