@@ -3,7 +3,8 @@
 import type { Fault } from "../files/faults.ts";
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
-import { pathIn } from "../runtime/folder.ts";
+import { pathFromRoot } from "../runtime/folder.ts";
+import { findRoot } from "../runtime/git.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { oneLine, stripControls } from "./format.ts";
 
@@ -130,19 +131,25 @@ function formatAnnotation({ level, message, file, line, column }: Annotation): s
 
 const escape = (text: string): string => text.replace(/%/g, "%25").replace(/\r/g, "%0D").replace(/\n/g, "%0A");
 
+/** Makes a function of a path as people know it, which gives the one from the root of the repository, as GitHub does. */
+export async function pathsOnGithub(folder: string, { env }: Terminal): Promise<(path: string) => string> {
+  const root = await findRoot(folder) ?? env.GITHUB_WORKSPACE;
+  return (path) => root ? pathFromRoot(root, path) : path;
+}
+
 /** Faults as annotations at their places. */
-export const faultAnnotations = (faults: readonly Fault[]): string =>
+export const faultAnnotations = (faults: readonly Fault[], toPath: (path: string) => string): string =>
   faults.map(({ file, line, column, message, isWarning }) =>
-    formatAnnotation({ level: isWarning ? "warning" : "error", file, line, column, message })
+    formatAnnotation({ level: isWarning ? "warning" : "error", file: toPath(file), line, column, message })
   ).join("");
 
 /** The lines of a plan as annotations. What was changed elsewhere is a warning. */
-export const toAnnotations = (plan: Plan, folder: string): string =>
+export const toAnnotations = (plan: Plan, toPath: (path: string) => string): string =>
   linesOf(plan).map(({ sign, text, file }) =>
     formatAnnotation({
       level: sign === "!" ? "warning" : "notice",
       message: `${sign} ${text}`,
-      ...(file === undefined ? {} : { file: pathIn(folder, file), line: 1 }),
+      ...(file === undefined ? {} : { file: toPath(file), line: 1 }),
     })
   ).join("") + `${describeCounts(plan)}\n`;
 

@@ -30,7 +30,7 @@ async function pull(context: CommandContext): Promise<Outcome> {
 
   // What was asked for by name is written whatever the file has.
   const isAhead = args.has("force") || args.findText("PROMPT") !== undefined ? undefined : committedIn(folder);
-  const ahead: string[] = [];
+  const ahead: string[] = [], unwritten: string[] = [];
   const taken = new Set(paths), notes: string[] = [], writes: [Pulled, WrittenFile][] = [];
   for (const prompt of ledger.values()) {
     if (!chosen.has(prompt.name)) continue;
@@ -45,7 +45,7 @@ async function pull(context: CommandContext): Promise<Outcome> {
     const isFree = (path: string) => canAdd(taken, path);
     const written = file === undefined
       ? writeNew(prompt.name, version.content, isFree)
-      : writeOver(file, version, isFree, notes, folder);
+      : writeOver(file, version, isFree, unwritten, folder);
     if (written === undefined) continue;
     if (file !== undefined && isAhead !== undefined) {
       const { isFromFiles, createdAt } = await wanted.findAuthor();
@@ -71,8 +71,9 @@ async function pull(context: CommandContext): Promise<Outcome> {
     text: () => data.map(({ action, path, version }) => `${action} ${path} (version ${version})\n`).join(""),
     note: [
       ...notes,
+      ...unwritten,
       ...describeAhead(ahead),
-      ...(data.length + ahead.length === 0 ? ["The files have what the ledger has"] : []),
+      ...(data.length + ahead.length + unwritten.length === 0 ? ["The files have what the ledger has"] : []),
     ].join("\n") || undefined,
   };
 }
@@ -94,12 +95,12 @@ function writeOver(
   file: PromptFile,
   { content }: LedgerVersion,
   isFree: (path: string) => boolean,
-  notes: string[],
+  unwritten: string[],
   folder: string,
 ) {
   const written = writeChanged(file, content, isFree);
   if (written === undefined || file.isWritten) return written;
-  notes.push(`${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`);
+  unwritten.push(`${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`);
   return undefined;
 }
 

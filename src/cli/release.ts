@@ -7,13 +7,14 @@ import type { Plan } from "../files/plan.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
 import { describeRole } from "../management/operation.ts";
+import { pathIn } from "../runtime/folder.ts";
 import { isShallow } from "../runtime/git.ts";
 import { nameOfFile } from "../runtime/terminal.ts";
 import { describeRequest } from "./changes.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { userOf } from "./command.ts";
 import { committedIn } from "./committed.ts";
-import { countsOf, describeCounts, formatPlan, toAnnotations, writeStepSummary } from "./plan-text.ts";
+import { countsOf, describeCounts, formatPlan, pathsOnGithub, toAnnotations, writeStepSummary } from "./plan-text.ts";
 import { readLedger } from "./ledger-prompts.ts";
 import { findOrigin } from "./origin.ts";
 import { readUsage, remote } from "./parameters.ts";
@@ -69,9 +70,11 @@ async function plan(context: CommandContext): Promise<Outcome> {
   }
   const isForGithub = args.findText("format") === "github";
   if (isForGithub) await writeStepSummary(plan, terminal);
+  const toPath = await pathsOnGithub(folder, terminal);
   return {
     data: { workspaceId, counts: countsOf(plan), prompts: plan.prompts },
-    text: () => isForGithub ? toAnnotations(plan, folder) : formatPlan(plan, terminal.isColoured),
+    text: () =>
+      isForGithub ? toAnnotations(plan, (file) => toPath(pathIn(folder, file))) : formatPlan(plan, terminal.isColoured),
     isAnnotated: isForGithub,
     note: out === undefined
       ? undefined

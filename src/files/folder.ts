@@ -7,6 +7,7 @@ import { plainText } from "./edit.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
+import { checkHeadings } from "./markdown.ts";
 import { findSecrets } from "./secrets.ts";
 import { checkVariables } from "./variable-faults.ts";
 
@@ -23,17 +24,22 @@ export type PromptFile = {
   isWritten: boolean;
 };
 
-export type Folder = { prompts: PromptFile[]; faults: Fault[] };
+/** `others` are the paths of JSON files that are no prompts. */
+export type Folder = { prompts: PromptFile[]; faults: Fault[]; others: string[] };
 
 const maxFile = 1024 * 1024; // characters, as for a prompt that is pushed
 
-/** Reads the prompts among files, which are given as texts by their paths. Other files are no fault. */
+/** Reads the prompts among files, which are given as texts by their paths. */
 export function readFolder(files: ReadonlyMap<string, string>): Folder {
-  const faults: Fault[] = [];
+  const faults: Fault[] = [], others: string[] = [];
   const prompts = new Map<string, PromptFile>(); // by name
   for (const [path, text] of [...files].sort(([a], [b]) => a < b ? -1 : 1)) {
     const format = formatOf(path);
-    if (format === undefined || isOtherJson(path, text)) continue;
+    if (format === undefined) continue;
+    if (isOtherJson(path, text)) {
+      others.push(path);
+      continue;
+    }
     const source = plainText(text), report = reportTo(faults, path, source);
     if (source.length > maxFile) {
       report(0, `The file must be at most ${maxFile} characters`);
@@ -58,7 +64,7 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
       });
     }
   }
-  return { prompts: [...prompts.values()], faults };
+  return { prompts: [...prompts.values()], faults, others };
 }
 
 const reportTo = (faults: Fault[], file: string, source: string): Report => (offset, message, isWarning) =>
@@ -76,8 +82,8 @@ function isOtherJson(path: string, text: string): boolean {
 }
 
 /**
- * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a variable, variables
- * that are not as declared, and files that not every system can have.
+ * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a heading or a
+ * variable, variables that are not as declared, and files that not every system can have.
  */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   const paths = new Map<string, string>(); // by what they are where case does not matter
@@ -88,6 +94,7 @@ export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
     }
     const conflict = /^<{7} [^]*?^={7}$[^]*?^>{7} /m.exec(source);
     if (conflict !== null) report(conflict.index, "This looks like a conflict of a merge. Resolve it");
+    if (path.endsWith(".md")) checkHeadings(source, report);
     checkVariables(source, content.messages, report);
     checkDeclared(source, content, report);
     const part = unknownToWindows(path), same = paths.get(path.toLowerCase());

@@ -28,6 +28,17 @@ export function formatOf(path: string): Format | undefined {
     : formats.find(({ ending }) => name.length > ending.length && name.endsWith(ending));
 }
 
+// Files that repositories have beside prompts.
+const companions =
+  /(^|\/)(\.[^/]*|(README|CHANGELOG|CONTRIBUTING|CODE_OF_CONDUCT|LICEN[CS]E|SECURITY)(\.(md|txt))?|(package(-lock)?|tsconfig|deno|plan)\.json)$/;
+
+/** Why a file is not read; undefined if nobody would take it for a prompt. */
+export function unreadReason(path: string): string | undefined {
+  if (companions.test(path)) return undefined;
+  if (path.endsWith(".json")) return "JSON without messages";
+  return path.endsWith(".md") ? "names in capitals are those of documents" : "names of prompts end in .md or .json";
+}
+
 /** `support/chat.md` → `support/chat` */
 export const nameOfFile = (path: string, { ending }: Format): string => path.slice(0, -ending.length);
 

@@ -1,9 +1,11 @@
-// `promptledger.yml`: which folder holds the prompts of which workspace, and what goes to which deployment.
+// `promptledger.yml`: which folder holds the prompts of which workspace, what goes to which deployment, and which warnings
+// are expected.
 import { deploymentName, promptName } from "../management/values.ts";
 import { isCount } from "../schema/values.ts";
-import type { Report } from "./faults.ts";
+import { placeOf } from "./faults.ts";
+import type { Place, Report } from "./faults.ts";
 import { readMembersOf } from "./members.ts";
-import { readYaml } from "./yaml.ts";
+import { offsetOfPath, readYaml } from "./yaml.ts";
 
 /** What a deployment gets: the newest version of each prompt, or those that are pinned. */
 export type Target = "latest" | "pinned";
@@ -18,13 +20,19 @@ export type Manifest = {
   deploy: ReadonlyMap<string, Target>;
   /** The versions of prompts, by the name of a deployment and that of a prompt. */
   pinned: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Expected warnings by the paths of files, in which `*` is any text. */
+  acknowledged: ReadonlyMap<string, Acknowledgement>;
 };
 
-export const manifestName = "promptledger.yml";
+/** Parts of the messages of warnings, of which an empty one is in any. `place` is where the manifest has them. */
+type Acknowledgement = { texts: readonly string[]; place: Place };
 
-export const defaultManifest: Manifest = { deploy: new Map(), pinned: new Map() };
+/** The names that the file may have. The first one goes first. */
+export const manifestNames = ["promptledger.yml", "promptledger.yaml"] as const;
 
-const members = ["workspace", "folder", "deploy", "pinned"];
+export const defaultManifest: Manifest = { deploy: new Map(), pinned: new Map(), acknowledged: new Map() };
+
+const members = ["workspace", "folder", "deploy", "pinned", "acknowledged"];
 
 /** Reads a manifest. Returns undefined if it reported a fault. */
 export function readManifest(source: string, report: Report): Manifest | undefined {
@@ -58,7 +66,34 @@ export function readManifest(source: string, report: Report): Manifest | undefin
       refuse("pinned", `Field pinned.${name} must be a mapping of prompts to versions`);
     } else pinned.set(name, readVersions(`pinned.${name}`, versions, (message) => refuse("pinned", message)));
   }
-  return isGood() && isFine ? { workspace: text("workspace"), folder, deploy, pinned } : undefined;
+  const acknowledged = new Map<string, Acknowledgement>();
+  for (const [path, parts] of entriesOf("acknowledged")) {
+    const place = placeOf(source, offsetOfPath(yaml.document, ["acknowledged", path]));
+    if (parts === "all") acknowledged.set(path, { texts: [""], place });
+    else if (Array.isArray(parts) && parts.every((text) => typeof text === "string")) {
+      acknowledged.set(path, { texts: parts, place });
+    } else refuse("acknowledged", `Field acknowledged.${path} must be all, or a list of parts of warnings`);
+  }
+  return isGood() && isFine ? { workspace: text("workspace"), folder, deploy, pinned, acknowledged } : undefined;
+}
+
+/** Finds the warnings that a manifest acknowledges, and what of it acknowledges nothing. */
+export function acknowledgementsOf({ acknowledged }: Manifest) {
+  const rules = [...acknowledged].flatMap(([path, { texts, place }]) =>
+    texts.map((text) => ({
+      ...{ path, place, text, isUsed: false },
+      pattern: new RegExp(`^${path.replace(/[\\^$.|?+()[\]{}]/g, "\\$&").replace(/\*+/g, "[^]*")}$`),
+    }))
+  );
+  return {
+    /** Returns whether a warning of a file is acknowledged. */
+    covers(file: string, message: string): boolean {
+      const covering = rules.filter(({ pattern, text }) => message.includes(text) && pattern.test(file));
+      for (const rule of covering) rule.isUsed = true;
+      return covering.length > 0;
+    },
+    unused: () => rules.filter(({ isUsed }) => !isUsed),
+  };
 }
 
 function readVersions(path: string, versions: object, refuse: (message: string) => void): Map<string, number> {

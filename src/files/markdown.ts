@@ -72,6 +72,28 @@ function readBody({ body, bodyStart }: Parts, role: string, report: Report): Mes
   return sections.map(messageOf);
 }
 
+/** A line that looks like one that begins a message. */
+const almostHeading = new RegExp(String.raw`^#[ \t]*(${roles}|placeholder)[ \t]*:?[ \t]*$`, "i");
+
+/**
+ * Reports lines that look like headings and are text. It is a fault if the file has no headings and begins with such a line, for
+ * then all of it is one message of the user.
+ */
+export function checkHeadings(source: string, report: Report): void {
+  const { body, bodyStart } = splitFrontMatter(source)!, { sections } = splitBody(body);
+  const isFault = sections.length === 0 && almostHeading.test(body.trimStart().split("\n", 1)[0]!);
+  let at = bodyStart;
+  for (const line of body.split("\n")) {
+    const [, role] = heading.test(line) ? [] : almostHeading.exec(line) ?? [];
+    if (role !== undefined) {
+      const cure = `A message begins with # ${role.toLowerCase()}`;
+      const ofText = isFault ? ". If this is text, begin the message with # user" : "";
+      report(at, `${line.trim()} begins no message. ${cure}${ofText}`, !isFault);
+    }
+    at += line.length + 1;
+  }
+}
+
 /** How many characters lines have, with their ends. */
 const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0);
 

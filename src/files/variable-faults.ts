@@ -8,7 +8,8 @@ import type { Report } from "./faults.ts";
 export function checkVariables(source: string, messages: Messages, report: Report): void {
   const texts = textsIn(JSON.parse(messages.text));
   for (const { tag, offset } of place(new Set(texts.flatMap(findMisnamed)), misnamed, source)) {
-    report(offset, `${tag} is no variable: its name needs letters, digits, _ . $ or -`);
+    // Logic that `import --keep-logic` has kept is a text too.
+    report(offset, `${tag} is no variable: its name needs letters, digits, _ . $ or -`, true);
   }
   for (const { tag, offset } of place(new Set(texts.flatMap(findUnclosed)), unclosed, source)) {
     report(offset, `${tag} is not closed: a variable ends in }}`, true);

@@ -60,6 +60,12 @@ const isIn = (folder: string, path: string): boolean => {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 };
 
+/** The path of a file from a folder that it is in, with `/`. Outside of it, the path as it is. */
+export function pathFromRoot(root: string, path: string): string {
+  const own = resolve(path);
+  return isIn(root, own) ? relative(root, own).replaceAll("\\", "/") : path;
+}
+
 /**
  * The path of a file in a folder with its links followed, which is to be used from then on. Throws if it is not below the folder,
  * whose own links may lead anywhere.

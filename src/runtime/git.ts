@@ -25,6 +25,10 @@ export async function findUncommitted(folder: string, ...options: "--ignored"[])
   return new Set(status.split("\0").filter((line) => line !== "").map((line) => line.slice(3).slice(start)));
 }
 
+/** The root of the repository of a folder; undefined outside of one. */
+export const findRoot = async (folder: string): Promise<string | undefined> =>
+  (await git(folder, "rev-parse", "--show-toplevel"))?.replace(/\r?\n$/, "");
+
 /** The length of a folder's path in its repository, with the slash behind it. */
 const findPrefix = async (folder: string): Promise<number | undefined> =>
   (await git(folder, "rev-parse", "--show-prefix"))?.trimEnd().length;

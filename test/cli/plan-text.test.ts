@@ -30,7 +30,7 @@ test("a hostile note or text controls no terminal, makes no line of its own, and
     { deploy: new Map(), pinned: new Map() },
     new Map([["chat", prompt], ["other", { ...prompt, name: "other" }]]),
   );
-  for (const text of [formatPlan(plan, false), toAnnotations(plan, "prompts")]) {
+  for (const text of [formatPlan(plan, false), toAnnotations(plan, (file) => `prompts/${file}`)]) {
     assert.not.match(text, /[^\P{Cc}\n]|\u202e/u);
     const lines = text.trimEnd().split("\n");
     for (const line of lines) assert.not.match(line, /^\s*(→|::(?!warning\b|notice\b))/, line);

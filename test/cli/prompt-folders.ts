@@ -23,13 +23,13 @@ export const markdown = (text: string, title = "Title"): string => `---\ntitle: 
 export const bothLatest = "deploy:\n  staging: latest\n  production: latest\n";
 
 /** Makes a folder with files. */
-export async function createPromptFolder(path: string, files: Record<string, string>): Promise<PromptFolder> {
+export async function createPromptFolder(path: string, files: Record<string, string | null>): Promise<PromptFolder> {
   const folder: PromptFolder = {
     path,
     async put(files) {
       for (const [file, text] of Object.entries(files)) {
         await mkdir(dirname(`${path}/${file}`), { recursive: true });
-        if (text === null) await rm(`${path}/${file}`);
+        if (text === null) await rm(`${path}/${file}`, { force: true });
         else await writeFile(`${path}/${file}`, text);
       }
     },

@@ -1,15 +1,15 @@
-// Prompts as files on the command line: pull and check.
+// Prompts as files on the command line: pull.
 // Runs on Node alone.
 import { writeFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { openPlaces, runIn, words } from "./places.ts";
 import type { Place } from "./places.ts";
-import { bothLatest, createPromptFolder, git, hasGit, markdown } from "./prompt-folders.ts";
+import { createPromptFolder, git, hasGit, markdown } from "./prompt-folders.ts";
 
-const test = suite("pull and check");
+const test = suite("pull");
 
-const { here, everywhere, folder } = await openPlaces(test);
+const { everywhere, folder } = await openPlaces(test);
 
 let made = 0;
 
@@ -248,138 +248,35 @@ else {
   });
 }
 
-const key = `sk-${"proj-"}${"a1B2".repeat(8)}`;
-const faulty: Record<string, string> = {
-  "braces.md": "Hello {{first name}} and {{name}}\n",
-  "secret.md": `# system\nUse ${key}\n`,
-  "tabs.md": "---\nllmConfig:\n\tmodel: x\n---\nHi\n",
-  "sub/Name.md": "Hi\n",
-  "one.md": "Hi\n",
-  "two.md": "---\nname: one\n---\nHi\n",
-  "lead.md": "Text\n# user\nHi\n",
-};
+everywhere(
+  "pull says of a file that is only read that it differs, and not that files and ledger are the same",
+  async (place) => {
+    const { run, push } = await open(place, { "a.prompty": "---\nname: A\n---\nsystem:\nHi\n" });
+    await run("apply");
+    assert.is((await run("pull")).said, "The files have what the ledger has\n");
+    await push("a", says("Changed"));
+    const { code, out, said } = await run("pull");
+    const note = "a.prompty differs, and files of its format are only read: change it by hand\n";
+    assert.equal([code, out, said], [0, "", note]);
+  },
+);
 
-test("check finds all faults with their places, without a database or a service, and never shows a secret", async () => {
-  const { repository } = await open(here, faulty);
-  const check = (...more: string[]) =>
-    runIn(["check", "--dir", repository.path, ...more], { DATABASE_URL: "file:/no/such/ledger.db" });
-  const { code, out, said } = await check();
-  const lines = out.replaceAll(`${repository.path}/`, "").trimEnd().split("\n");
-  const expected = [
-    "braces.md:1:7: {{first name}} is no variable: its name needs letters, digits, _ . $ or -",
-    "lead.md:1:1: Text before the first heading belongs to no message",
-    "secret.md:2:5: This looks like a key of OpenAI or Anthropic. Keep secrets elsewhere",
-    "sub/Name.md:1:1: The name of a prompt must be lower-case letters, digits, ., _ and - in segments separated by /, none " +
-    "of them . or .., at most 200 characters. Rename the file, or give it a name",
-    lines[4]!,
-    "two.md:1:1: The name one is that of one.md too",
+everywhere("check accepts what pull writes of an import with --keep-logic", async (place) => {
+  const { id, repository, run } = await open(place);
+  const texts = [
+    "{% if a b %}x{% endif %}",
+    "{{#each a}}{{upper this}}{{/each}}",
+    "{{ first name }} {{! no }}",
+    "{{{x}}}",
   ];
-  assert.equal(lines, expected);
-  assert.match(lines[4]!, /^tabs\.md:3:1: .*tab/i);
-  assert.equal([code, said], [1, "3 prompts, 6 faults\n"]);
-  assert.not.ok(out.includes(key));
-  const annotations = (await check("--format", "github")).out.split("\n");
-  assert.is(
-    annotations[0],
-    `::error file=${repository.path}/braces.md,line=1,col=7::{{first name}} is no variable: its name needs letters, digits, _ . $ or -`,
-  );
-  const { faults } = (await check("--json")).json as { faults: object[] };
-  assert.is(faults.length, 6);
-});
-
-test("check says when nothing is wrong, whatever other files are there", async () => {
-  const { repository } = await open(here, {
-    "a.md": "Hi {{ name }}\n",
-    "README.md": "{{ not a prompt",
-    "package.json": '{"name":"x"}',
-    "node_modules/x/y.md": "{{ x y }}",
-    ".git/z.md": "{{ x y }}",
-    "notes.txt": "{{",
-    "promptledger.yml": bothLatest,
-  });
-  const { code, out, said } = await runIn(["check", "--dir", repository.path], {});
-  assert.equal([code, out, said], [0, "", "1 prompt, nothing wrong\n"]);
-});
-
-const slips: Record<string, [text: string, slips: string[]]> = {
-  "one brace behind the name": ["Hi {{name}, of {{shop}}", ["1:4 {{name}"]],
-  "a space before it": ["Hi {{ name }.", ["1:4 {{ name }"]],
-  "none before the line ends": ["{{name}} {{names}}\nHi {{name\nHi {{ shop \t", ["2:4 {{name", "3:4 {{ shop"]],
-  "the same twice": ["{{a} and {{a}", ["1:1 {{a}"]],
-  "letters of others": ["Ελα {{όνομα}", ["1:5 {{όνομα}"]],
-};
-const code = [
-  "<p style={{color}}>",
-  "x = {{a}, {b}}",
-  "{{a}, {\n  b\n}}",
-  "<p style={{\n  color: red\n}}>",
-  "<p a={{ b\n: c }}>",
-  'Answer as {"a": {"b": 1}}',
-  'Answer as {"a": {"b": 1}',
-  "Write {{ and }} around it",
-  "{{{name}",
-  "f'{{{name}}}'",
-  "{{\n",
-  "{{",
-  "{{name,",
-  "{{\nname\n}}",
-  "\\frac{{x}}{y}",
-];
-
-test("check warns of variables that are not closed, with their places, and of no code", async () => {
-  for (const [name, [text, expected]] of Object.entries(slips)) {
-    const { repository } = await open(here, { "a.md": text, "b.json": `\n${JSON.stringify(says(text))}` });
-    const { code, json } = await runIn(words`check --json --dir ${repository.path}`, {});
-    const { faults } = json as { faults: (Record<"file" | "message", string> & Record<"line" | "column", number>)[] };
-    const [ofMarkdown, ofJson] = ["a.md", "b.json"].map((own) => faults.filter(({ file }) => file.endsWith(own)));
-    const places = ofMarkdown!.map(({ line, column, message }) =>
-      `${line}:${column} ${message.replace(" is not closed: a variable ends in }}", "")}`
-    );
-    assert.equal([code, places], [0, expected], name);
-    const source = await repository.read("b.json");
-    for (const { line, column, message } of ofJson!) {
-      assert.ok(source.split("\n")[line - 1]!.slice(column - 1).startsWith(message.split(" is not")[0]!), name);
-    }
-    assert.is(ofJson!.length, expected.length);
+  for (const [nth, text] of texts.entries()) {
+    const file = `${folder}/logic${nth}.prompt`;
+    await writeFile(file, `---\nmodel: m\n---\n${text}\n`);
+    await place.cli(["import", "dotprompt", file, "--keep-logic", "--workspace", id]);
   }
-  const { repository } = await open(here, {
-    ...Object.fromEntries(code.map((text, nth) => [`${nth}.md`, text])),
-    "all.json": JSON.stringify({ title: "All", messages: code.map((content) => ({ role: "user", content })) }),
-  });
-  const { out, said } = await runIn(words`check --dir ${repository.path}`, {});
-  assert.equal([out, said], ["", `${code.length + 1} prompts, nothing wrong\n`]);
-});
-
-test("check marks a warning as one, and exits 0", async () => {
-  const { repository } = await open(here, { "a.md": "Hi {{name}" });
-  const check = (...more: string[]) => runIn(["check", "--dir", repository.path, ...more], {});
-  const message = "{{name} is not closed: a variable ends in }}";
-  const { code, out, said } = await check();
-  assert.equal([code, out, said], [
-    0,
-    `${repository.path}/a.md:1:4: Warning: ${message}\n`,
-    "1 prompt, nothing wrong, 1 warning\n",
-  ]);
-  const github = await check("--format", "github");
-  assert.is(github.out, `::warning file=${repository.path}/a.md,line=1,col=4::${message}\n`);
-});
-
-test("check reports files that are no text, or too long, and texts that no prompt can have", async () => {
-  const { repository } = await open(here, {
-    "empty.md": "",
-    "long.md": "x".repeat(1024 * 1024 + 1),
-    "null.md": '---\ndescription: "a\\0b"\n---\nHi\n',
-    "title.md": `---\ntitle: ${"x".repeat(201)}\n---\nHi\n`,
-  });
-  await writeFile(`${repository.path}/binary.md`, new Uint8Array([0x23, 0xff, 0xfe]));
-  const { code, out } = await runIn(["check", "--dir", repository.path], {});
-  assert.is(code, 1);
-  assert.equal(out.replaceAll(`${repository.path}/`, "").trimEnd().split("\n"), [
-    "binary.md:1:1: The file cannot be read: it is not UTF-8",
-    "long.md:1:1: The file must be at most 1048576 characters",
-    "null.md:2:1: The description must be a string without NUL characters",
-    "title.md:2:1: The title must be a name of 1 to 200 characters without control characters",
-  ]);
+  await run("pull");
+  const { code, json } = await runIn(words`check --json --dir ${repository.path}`, {});
+  assert.equal([code, (json as { prompts: number }).prompts], [0, texts.length]);
 });
 
 test.run();
