@@ -2,9 +2,9 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
 import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
+import { formatOf } from "../files/formats.ts";
 import { asJson, writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
-import type { PromptFile } from "../files/folder.ts";
 import { canAdd, makeFolderOf, pathBelow, pathIn, removeFile } from "../runtime/folder.ts";
 import { findUncommitted } from "../runtime/git.ts";
 import type { Terminal } from "../runtime/terminal.ts";
@@ -45,8 +45,14 @@ async function pull(context: CommandContext): Promise<Outcome> {
     const isFree = (path: string) => canAdd(taken, path);
     const written = file === undefined
       ? writeNew(prompt.name, version.content, isFree)
-      : writeOver(file, version, isFree, unwritten, folder);
+      : writeChanged(file, version.content, isFree, args.findText("PROMPT") !== undefined);
     if (written === undefined) continue;
+    if (file?.writing === "never") {
+      unwritten.push(
+        `${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`,
+      );
+      continue;
+    }
     if (file !== undefined && isAhead !== undefined) {
       const { isFromFiles, createdAt } = await wanted.findAuthor();
       if (isFromFiles || await isAhead(file.path, version.content, createdAt)) {
@@ -91,22 +97,12 @@ async function findWanted({ newest, deployments, findVersion }: LedgerPrompt, na
   return { version: await findVersion(found.currentVersion), findAuthor: found.findPromotion } satisfies Wanted;
 }
 
-function writeOver(
-  file: PromptFile,
-  { content }: LedgerVersion,
-  isFree: (path: string) => boolean,
-  unwritten: string[],
-  folder: string,
-) {
-  const written = writeChanged(file, content, isFree);
-  if (written === undefined || file.isWritten) return written;
-  unwritten.push(`${pathIn(folder, file.path)} differs, and files of its format are only read: change it by hand`);
-  return undefined;
-}
-
 /** Says which file takes the place of another one. */
 function describeReplaced({ path, replaces }: WrittenFile, folder: string): string[] {
   if (replaces === undefined) return [];
+  if (formatOf(replaces)?.writing === "as Markdown") {
+    return [`${pathIn(folder, replaces)} becomes ${pathIn(folder, path)}, since its format is no longer written`];
+  }
   const beside = asJson(replaces), taken = path === beside ? "" : ` and ${pathIn(folder, beside)} is taken`;
   return [`${pathIn(folder, replaces)} becomes ${pathIn(folder, path)}, since Markdown cannot hold it${taken}`];
 }

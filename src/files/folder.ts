@@ -7,6 +7,7 @@ import { plainText } from "./edit.ts";
 import { placeOf } from "./faults.ts";
 import type { Fault, Report } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
+import type { Writing } from "./formats.ts";
 import { checkHeadings } from "./markdown.ts";
 import { findSecrets } from "./secrets.ts";
 import { checkVariables } from "./variable-faults.ts";
@@ -21,7 +22,7 @@ export type PromptFile = {
   /** The name that the prompt had before. */
   was: string | undefined;
   content: PromptContent;
-  isWritten: boolean;
+  writing: Writing;
 };
 
 /** `others` are the paths of JSON files that are no prompts. */
@@ -60,7 +61,7 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
       prompts.set(name, {
         ...{ path, source: text, name, ownName: content.name, was },
         content: contentIn({ ...content, title, description }),
-        isWritten: format.isWritten,
+        writing: format.writing,
       });
     }
   }
@@ -83,11 +84,11 @@ function isOtherJson(path: string, text: string): boolean {
 
 /**
  * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a heading or a
- * variable, variables that are not as declared, and files that not every system can have.
+ * variable, variables that are not as declared, a format without a future, and files that not every system can have.
  */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   const paths = new Map<string, string>(); // by what they are where case does not matter
-  return prompts.flatMap(({ path, source: text, content }) => {
+  return prompts.flatMap(({ path, source: text, name, content, writing }) => {
     const source = plainText(text), faults: Fault[] = [], report = reportTo(faults, path, source);
     for (const { name, offset } of findSecrets(source)) {
       report(offset, `This looks like ${name}. Keep secrets elsewhere`);
@@ -99,6 +100,9 @@ export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
     checkDeclared(source, content, report);
     const part = unknownToWindows(path), same = paths.get(path.toLowerCase());
     paths.set(path.toLowerCase(), path);
+    if (writing === "as Markdown") {
+      report(0, `No tool maintains this format any more. promptledger pull ${name} writes it as Markdown`, true);
+    }
     if (part !== undefined) report(0, `Windows cannot have a file called ${part}`, true);
     if (same !== undefined) report(0, `On Windows and macOS this is the same file as ${same}`, true);
     return faults;

@@ -6,18 +6,20 @@ import { readJson } from "./json.ts";
 import { readMarkdown } from "./markdown.ts";
 import { readDotprompt, readPrompty, readPromptYaml } from "./other-formats.ts";
 
-/** What becomes of a file of a format: read, or read and written. */
-type Format = { ending: string; read(source: string, report: Report): FileContent | undefined; isWritten: boolean };
+/** Where a prompt goes that was changed elsewhere: into its file, into a Markdown file in its place, or nowhere. */
+export type Writing = "in place" | "as Markdown" | "never";
 
-// A longer ending comes before those that it ends with.
+type Format = { ending: string; read(source: string, report: Report): FileContent | undefined; writing: Writing };
+
+// A longer ending comes before those that it ends with. GitHub has given up `.prompt.yml`.
 const formats: Format[] = [
-  { ending: ".prompt.md", read: readMarkdown, isWritten: true },
-  { ending: ".md", read: readMarkdown, isWritten: true },
-  { ending: ".json", read: readJson, isWritten: true },
-  { ending: ".prompt.yml", read: readPromptYaml, isWritten: false },
-  { ending: ".prompt.yaml", read: readPromptYaml, isWritten: false },
-  { ending: ".prompty", read: readPrompty, isWritten: false },
-  { ending: ".prompt", read: readDotprompt, isWritten: false },
+  { ending: ".prompt.md", read: readMarkdown, writing: "in place" },
+  { ending: ".md", read: readMarkdown, writing: "in place" },
+  { ending: ".json", read: readJson, writing: "in place" },
+  { ending: ".prompt.yml", read: readPromptYaml, writing: "as Markdown" },
+  { ending: ".prompt.yaml", read: readPromptYaml, writing: "as Markdown" },
+  { ending: ".prompty", read: readPrompty, writing: "never" },
+  { ending: ".prompt", read: readDotprompt, writing: "never" },
 ];
 
 /** The format of a file by its path; undefined if it is no prompt. Documents such as README.md are none. */

@@ -37,15 +37,17 @@ const write = (content: FileContent): string => writeMarkdown(content) ?? writeJ
 /**
  * The file of a prompt with another content: undefined if it has that content. All of the file that need not change stays as it
  * is, a rename and comments too. A Markdown file becomes JSON if Markdown cannot hold the content, with another name if `isFree`
- * says that there is a file of that path.
+ * says that there is a file of that path. A format that is no longer written becomes Markdown, with `moves` in any case.
  */
 export function writeChanged(
   file: PromptFile,
   content: FileContent,
   isFree: (path: string) => boolean,
+  moves = false,
 ): WrittenFile | undefined {
-  const { path, source, name, ownName, was } = file;
-  if (canonicalOf(file.content) === canonicalOf(content)) return undefined;
+  const { path, source, name, ownName, was, writing } = file, isMoved = writing === "as Markdown";
+  if (canonicalOf(file.content) === canonicalOf(content) && !(moves && isMoved)) return undefined;
+  if (isMoved) return { ...writeNew(name, { ...content, was }, isFree), replaces: path };
   const plain = plainText(source), current = formatOf(path)?.read(plain, () => {});
   // A title that is the name need not be in the file.
   const title = current?.title === undefined && content.title === name ? undefined : content.title;

@@ -24,7 +24,14 @@ test("a hostile note or text controls no terminal, makes no line of its own, and
     ...{ name: "chat", newest, isArchived: false, deployments: [] },
     findVersion: () => Promise.resolve(newest),
   };
-  const file = { path: "chat.md", source: "", name: "chat", ownName: undefined, was: undefined, isWritten: true };
+  const file = {
+    path: "chat.md",
+    source: "",
+    name: "chat",
+    ownName: undefined,
+    was: undefined,
+    writing: "in place",
+  } as const;
   const plan = await makePlan(
     [{ ...file, content: contentOf("::stop-commands::x\n\x1b[2Jnew") }],
     { deploy: new Map(), pinned: new Map() },
@@ -49,7 +56,14 @@ test("a promotion says which rollout it ends or completes", async () => {
       deployments: [{ name: "production", ...state, findPromotion: () => Promise.resolve(author) }],
       findVersion: () => Promise.resolve(newest),
     };
-    const file = { path: "chat.md", source: "", name: "chat", ownName: undefined, was: undefined, isWritten: true };
+    const file = {
+      path: "chat.md",
+      source: "",
+      name: "chat",
+      ownName: undefined,
+      was: undefined,
+      writing: "in place",
+    } as const;
     const manifest = { deploy: new Map([["production", "latest" as const]]), pinned: new Map() };
     return formatPlan(
       await makePlan([{ ...file, content: newest.content }], manifest, new Map([["chat", prompt]])),

@@ -197,13 +197,13 @@ everywhere("an archived prompt stays as it is in the files, and is told", async 
 });
 
 everywhere("files of formats that are only read are left, and told", async (place) => {
-  const text = "messages:\n  - role: user\n    content: Hi\n";
-  const { repository, run, push } = await open(place, { "a.prompt.yml": text });
+  const text = "---\nmodel: m\n---\nHi\n";
+  const { repository, run, push } = await open(place, { "a.prompt": text });
   await run("apply");
   await push("a", says("Hotfix"));
   const { code, said } = await run("pull", "--force");
-  assert.equal([code, await repository.read("a.prompt.yml")], [0, text]);
-  assert.match(said, "a.prompt.yml differs, and files of its format are only read: change it by hand\n");
+  assert.equal([code, await repository.read("a.prompt")], [0, text]);
+  assert.is(said, "a.prompt differs, and files of its format are only read: change it by hand\n");
 });
 
 everywhere("without git a file is replaced only with --force", async (place) => {
@@ -249,15 +249,32 @@ else {
 }
 
 everywhere(
-  "pull says of a file that is only read that it differs, and not that files and ledger are the same",
+  "a .prompt.yml file goes on working, and becomes Markdown when pull changes or names its prompt",
   async (place) => {
-    const { run, push } = await open(place, { "a.prompty": "---\nname: A\n---\nsystem:\nHi\n" });
-    await run("apply");
-    assert.is((await run("pull")).said, "The files have what the ledger has\n");
-    await push("a", says("Changed"));
-    const { code, out, said } = await run("pull");
-    const note = "a.prompty differs, and files of its format are only read: change it by hand\n";
-    assert.equal([code, out, said], [0, "", note]);
+    const yaml = "name: Title\nmodel: m\nmessages:\n  - role: user\n    content: Hi\n";
+    const { repository, run, push } = await open(place, {
+      "sub/a.prompt.yml": yaml,
+      "b.prompt.yaml": yaml,
+      "c.prompt.yml": yaml,
+    });
+    assert.match((await run("apply")).said, "sub/a: new prompt");
+    const { json } = await runIn(words`check --json --dir ${repository.path}`, {});
+    const { faults } = json as { faults: { message: string; isWarning: boolean }[] };
+    const advice = "No tool maintains this format any more. promptledger pull sub/a writes it as Markdown";
+    assert.equal([faults.length, faults[2]!.message, faults[2]!.isWarning], [3, advice, true]);
+    assert.is((await run("pull", "--force")).said, "The files have what the ledger has\n");
+    await push("b", says("Changed", { llmConfig: { model: "m" } }));
+    assert.equal(await run("pull", "--force"), {
+      code: 0,
+      out: "changed b.md (version 2)\n",
+      said: "b.prompt.yaml becomes b.md, since its format is no longer written\n",
+    });
+    await run("pull", "sub/a", "--force");
+    await push("c", { title: "Title", messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }] });
+    assert.is((await run("pull", "--force")).out, "changed c.json (version 2)\n");
+    assert.equal(Object.keys(await repository.readAll()), ["b.md", "c.json", "promptledger.yml", "sub/a.md"]);
+    assert.is(await repository.read("sub/a.md"), "---\ntitle: Title\nllmConfig:\n  model: m\n---\n# user\nHi\n");
+    assert.is((await run("plan", "--deploy", "")).out, "Nothing to do: files and ledger are the same\n");
   },
 );
 
