@@ -7,6 +7,11 @@ import { readLiveVersion } from "../management/deployment-changes.ts";
 import { getDeployment } from "../management/deployments.ts";
 import { describeRole } from "../management/operation.ts";
 import { shortCommit } from "../management/origin.ts";
+import type { FileContent } from "../files/content.ts";
+import { plainText } from "../files/edit.ts";
+import { describeFault, reportTo } from "../files/faults.ts";
+import type { Fault } from "../files/faults.ts";
+import { formatOf } from "../files/formats.ts";
 import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompt-file.ts";
 import { describePrompt } from "../management/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts.ts";
@@ -19,11 +24,12 @@ import { getPrompt, getPromptVersion, listPromptVersions } from "../management/v
 import type { PromptDetails, PromptVersion, VersionSummary } from "../management/versions.ts";
 import { isFolder } from "../runtime/folder.ts";
 import { nameOfFile, pathFrom } from "../runtime/terminal.ts";
+import type { Terminal } from "../runtime/terminal.ts";
 import { check } from "../schema/struct.ts";
 import type { Arguments } from "./arguments.ts";
 import { listPromptsWithDeployments } from "./catalog.ts";
 import { describeRequest } from "./changes.ts";
-import type { Command, CommandContext, Outcome } from "./command.ts";
+import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { describeInactive, describeVariables, showArchiving, showRename } from "./deployments.ts";
 import { format, stripControls } from "./format.ts";
 import { readAll } from "./lists.ts";
@@ -82,7 +88,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   if (file !== "-" && await isFolder(file)) {
     throw invalid(`${file} is a folder. Push its prompts with plan and apply: promptledger plan --dir ${file}`);
   }
-  const { name: ownName, was, ...content } = readFile(await terminal.read(file), nameOfFile(file));
+  const { name: ownName, was, title, ...content } = readFile(await terminal.read(file), file, terminal);
   if (was !== undefined) {
     throw invalid(
       `${nameOfFile(file)}: Field was is for plan and apply, which rename ${was}. Remove it, or use prompt rename`,
@@ -93,10 +99,16 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const isKnown = promptId !== undefined || deploy !== undefined && isDeployment(deploy);
   const root = args.findText("root");
   const given = args.findText("name") ?? (promptId === undefined ? ownName : undefined);
+  const ofPath = () => {
+    const path = root === undefined || file === "-" ? file : pathFrom(root, file);
+    return nameOfPath(path.replace(/\.prompt\.(md|ya?ml)$/, ".md"));
+  };
+  const name = given ?? (isKnown ? undefined : ofPath());
   const published = await call(publishPrompt, {
     ...content,
+    title: title ?? name ?? await findTitle(call, promptId) ?? ofPath(),
     workspaceId,
-    name: given ?? (isKnown ? undefined : nameOfPath(root === undefined || file === "-" ? file : pathFrom(root, file))),
+    name,
     promptId,
     deploy,
     force: args.has("force"),
@@ -106,8 +118,14 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   });
   const { isNew: isNewVersion, deployment, ...pushed } = published;
   const prompt = { ...pushed, isNewVersion };
-  const { id, name, version, title, variables } = prompt;
-  const summary = { promptId: id, name, version, title, variables: variables.join(", ") };
+  const { id, version, variables } = prompt;
+  const summary = {
+    promptId: id,
+    name: prompt.name,
+    version,
+    title: prompt.title,
+    variables: variables.join(", "),
+  };
   const said = [describePush(published), describeNewVariables(published), describeLive(published)];
   const note = said.filter((text) => text !== "").join("; ");
   if (deployment === undefined) return { data: prompt, text: () => format(summary), note };
@@ -120,8 +138,24 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   };
 }
 
-/** Reads a prompt file. A message that names a field names the file too. */
-function readFile(source: string, name: string): ReturnType<typeof readPromptFile> {
+/** The title that a prompt has. */
+const findTitle = async (call: Call, id: PromptId | undefined): Promise<string | undefined> =>
+  id && (await call(getPrompt, { id })).title;
+
+/** Reads a prompt file: JSON, or what a folder of prompts may have. A message that names a field names the file too. */
+function readFile(source: string, path: string, { say }: Terminal): FileContent | ReturnType<typeof readPromptFile> {
+  // JSON may be in a file of any name.
+  const format = path.endsWith(".json") || /^\s*\{\s*"/.test(source) ? undefined : formatOf(path),
+    name = nameOfFile(path);
+  if (format !== undefined) {
+    const faults: Fault[] = [], text = plainText(source);
+    const content = format.read(text, reportTo(faults, path, text));
+    if (content === undefined) {
+      throw invalid(faults.filter(({ isWarning }) => !isWarning).map(describeFault).join("\n"));
+    }
+    for (const fault of faults) say(`${stripControls(describeFault(fault))}\n`);
+    return content;
+  }
   try {
     return readPromptFile(source, name);
   } catch (error) {
@@ -224,7 +258,7 @@ const fileCommands: Command[] = [
         `[--note TEXT] [--actor NAME]${remote}`,
       publishPrompt.input.schema,
       {
-        FILE: `The prompt as JSON. ${stream} input`,
+        FILE: `The prompt as JSON, or as a file of a folder of prompts, such as Markdown. ${stream} input, as JSON`,
         name: "The name of the prompt. Default: the name in the file, or else its path without the extension",
         root: "The folder from which the path counts that gives the name: with prompts, prompts/a.json is a",
         new: "Create the prompt even if another one has its title or its content",

@@ -77,7 +77,9 @@ async function plan(context: CommandContext): Promise<Outcome> {
       isForGithub ? toAnnotations(plan, (file) => toPath(pathIn(folder, file))) : formatPlan(plan, terminal.isColoured),
     isAnnotated: isForGithub,
     note: out === undefined
-      ? undefined
+      ? changes.length > maxReleaseSet
+        ? `One transaction takes at most ${maxReleaseSet} prompts. apply --each makes the changes a prompt at a time`
+        : undefined
       : `Apply exactly this with: promptledger apply ${out}${
         buried.length === 0 ? "" : ` --force, which replaces ${buried.join("; ")}`
       }`,

@@ -12,6 +12,10 @@ export type Fault = Place & { file: string; message: string; isWarning?: boolean
 /** Receives the faults and warnings of a file, each at an offset of its text. */
 export type Report = (offset: number, message: string, isWarning?: boolean) => void;
 
+/** Receives the reports of a file with a text as faults. */
+export const reportTo = (faults: Fault[], file: string, text: string): Report => (offset, message, isWarning) =>
+  void faults.push({ file, ...placeOf(text, offset), message, ...(isWarning ? { isWarning } : {}) });
+
 /** Gives the place of an offset in a text. Columns count characters. */
 export function placeOf(text: string, offset: number): Place {
   const before = text.slice(0, offset).split(/\r\n|\r|\n/);

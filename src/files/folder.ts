@@ -4,8 +4,8 @@ import type { PromptContent } from "../management/prompt-text.ts";
 import { name as titleRule, plainText as descriptionRule } from "../management/values.ts";
 import { checkDeclared } from "./declarations.ts";
 import { plainText } from "./edit.ts";
-import { placeOf } from "./faults.ts";
-import type { Fault, Report } from "./faults.ts";
+import { reportTo } from "./faults.ts";
+import type { Fault } from "./faults.ts";
 import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
 import type { Writing } from "./formats.ts";
 import { checkHeadings } from "./markdown.ts";
@@ -67,9 +67,6 @@ export function readFolder(files: ReadonlyMap<string, string>): Folder {
   }
   return { prompts: [...prompts.values()], faults, others };
 }
-
-const reportTo = (faults: Fault[], file: string, source: string): Report => (offset, message, isWarning) =>
-  void faults.push({ file, ...placeOf(source, offset), message, ...(isWarning ? { isWarning } : {}) });
 
 /** A JSON file without messages is no prompt, such as a package.json or a plan beside prompts. */
 function isOtherJson(path: string, text: string): boolean {

@@ -90,6 +90,36 @@ everywhere("a prompt gets the name of the option, else of the file, else of the 
   assert.is(code, 2);
 });
 
+everywhere("a prompt is pushed from every kind of file that a folder of prompts has", async (place) => {
+  const scope = ["--workspace", await makeWorkspace(place)];
+  const files = {
+    "chat.md": "\ufeff---\r\ntitle: Chat\r\n---\r\n# system\r\nHi {{x}}\r\n",
+    "chat.prompt.md": "Untitled",
+    "gh.prompt.yml": "messages:\n  - role: user\n    content: Hi\ntestData: []\n",
+    "bad.md": "---\nrole: x\nllmConfig: 1\n---\nHi\n",
+  };
+  for (const [path, text] of Object.entries(files)) await writeFile(`${folder}/${path}`, text);
+  const push = (...args: string[]) => place.cli([...words`prompt push`, ...args, ...scope, "--json"], "", inFolder);
+  const contentOf = async (...args: string[]) => {
+    const { json, said } = await push(...args), { name, title, messages } = json as Record<string, unknown>;
+    return [name, title, messages, said.split("\n")[0]];
+  };
+  const system = [{ role: "system", content: "Hi {{x}}" }], user = (content: string) => [{ role: "user", content }];
+  assert.equal(await contentOf("chat.md"), ["chat", "Chat", system, "Pushed version 1 of the new prompt chat"]);
+  const untitled = (await contentOf("chat.prompt.md", "--prompt", "chat")).slice(0, 3);
+  assert.equal(untitled, ["chat", "Chat", user("Untitled")]);
+  assert.equal(await contentOf("gh.prompt.yml"), [
+    ...["gh", "gh", user("Hi")],
+    "gh.prompt.yml:4:1: Warning: Field testData is left out",
+  ]);
+  const { code, said } = await push("bad.md");
+  const allowed = "Unknown field role. Allowed: name, was, title, description, llmConfig, variables";
+  assert.equal([code, said], [
+    1,
+    `promptledger: bad.md:2:1: ${allowed}\nbad.md:3:1: Field llmConfig must be a mapping\n`,
+  ]);
+});
+
 everywhere(
   "a new prompt with the title or the content of another one is refused, unless --new is given",
   async (place) => {

@@ -365,6 +365,10 @@ everywhere("more than 200 prompts need --each, which goes on after one that is r
   const files = Object.fromEntries(Array.from({ length: 201 }, (_, nth) => [`p${nth}.md`, markdown(`${nth}`)]));
   const { repository, plan, apply, ledger } = await open(place, { ...files, "promptledger.yml": "deploy: {}\n" });
   const error = "The plan changes 201 prompts, and a release set has at most 200: ";
+  assert.is(
+    (await plan()).said,
+    "One transaction takes at most 200 prompts. apply --each makes the changes a prompt at a time\n",
+  );
   assert.match((await apply()).said, `${error}use --each, which is not all or none`);
   assert.match((await plan("--out", `${repository.path}/plan.json`)).said, `${error}apply the folder with --each`);
   assert.equal(await ledger(), []);
