@@ -17,7 +17,7 @@ type PlanLine = { sign: "+" | "~" | "→" | "!" | "-"; text: string; diff?: stri
 /** The lines of a plan, prompts in order. */
 export const linesOf = ({ prompts }: Plan): PlanLine[] => prompts.flatMap(linesOfPrompt);
 
-function linesOfPrompt({ name, path, was, base, push, promotions, archives, drift }: PromptPlan): PlanLine[] {
+function linesOfPrompt({ name, path, was, base, push, promotions, archives, drift, sameAs }: PromptPlan): PlanLine[] {
   const lines: PlanLine[] = [];
   // Others wrote the notes and the texts: none may control the terminal, or look like another line.
   const add = (sign: PlanLine["sign"], text: string, diff = "") =>
@@ -36,9 +36,10 @@ function linesOfPrompt({ name, path, was, base, push, promotions, archives, drif
       );
     }
   }
-  if (archives !== undefined) add("-", `${name}: archive, with its deployments`);
+  const rename = sameAs === undefined ? "" : `. ${sameAs} has its content: to rename it, add was: ${name} to that file`;
+  if (archives !== undefined) add("-", `${name}: archive, with its deployments${rename}`);
   else if (drift?.kind === "prompt") {
-    add("!", `${name}: is in no file. Version ${drift.version} was pushed${describeAuthor(drift)}`);
+    add("!", `${name}: is in no file. Version ${drift.version} was pushed${describeAuthor(drift)}${rename}`);
   } else if (drift !== undefined) {
     add("!", `${name}: version ${drift.version} was pushed elsewhere, and no file has it${describeAuthor(drift)}`);
   }

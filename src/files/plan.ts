@@ -79,6 +79,8 @@ export type PromptPlan = {
   /** The deployments that would be archived with the prompt, if it is. */
   archives?: Pick<LedgerDeployment, "name" | "revision">[] | undefined;
   drift?: Drift | undefined;
+  /** Of a prompt that is in no file, the file of a new prompt with its content: it looks like a rename. */
+  sameAs?: string | undefined;
 };
 
 export type Plan = {
@@ -119,11 +121,17 @@ export async function makePlan(
     }
   }
   report(files.length);
+  const added = new Map(
+    plan.prompts.flatMap(({ name, path, base, push }) =>
+      base === null && push !== undefined ? [[contentKey(name, push.content), path] as const] : []
+    ),
+  );
   for (const { name, newest, isArchived, deployments } of ledger.values()) {
     if (claimed.has(name) || isArchived) continue;
     const live = deployments.filter((each) => !each.isArchived).map(({ name, revision }) => ({ name, revision }));
     const archives = prunes ? live : undefined;
-    plan.prompts.push({ name, base: newest.version, promotions: [], archives, drift: driftOf("prompt", newest) });
+    const drift = driftOf("prompt", newest), sameAs = added.get(contentKey(name, newest.content));
+    plan.prompts.push({ name, base: newest.version, promotions: [], archives, drift, sameAs });
   }
   return plan;
 
@@ -198,6 +206,10 @@ async function planFile(
     return isFromFiles || canonicalOf(made) === canonicalOf(content) || await isCommitted(path, made, createdAt);
   }
 }
+
+/** A text that is equal for prompts with equal contents. A title that is the name is none of its own. */
+const contentKey = (name: string, { title, ...content }: PromptContent): string =>
+  canonicalOf({ ...content, title: title === name ? "" : title });
 
 const driftOf = (kind: Drift["kind"], { content: _, ...version }: LedgerVersion): Drift => ({ kind, ...version });
 

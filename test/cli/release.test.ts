@@ -339,6 +339,23 @@ everywhere("a kept plan does not archive a prompt that was promoted since", asyn
   assert.match(said, "Changed since it was planned: b@production is at revision 1, planned as new. Plan again");
 });
 
+everywhere("a plan says what looks like a rename, and how to make it one", async (place) => {
+  const files = { "a.md": "Hi {{x}}", "b.md": markdown("b"), "promptledger.yml": "deploy: {}\n" };
+  const { repository, plan, apply } = await open(place, files);
+  await apply();
+  await repository.put({ "a.md": null, "new/a.md": "Hi {{x}}", "b.md": null, "c.md": markdown("other") });
+  const { out } = await plan();
+  assert.match(out, "+ c: new prompt\n+ new/a: new prompt\n");
+  assert.match(out, /^! a: is in no file.*\. new\/a\.md has its content: to rename it, add was: a to that file$/m);
+  assert.match(out, /^! b: is in no file(?!.*rename)/m);
+  assert.match(
+    (await plan("--prune")).out,
+    "- a: archive, with its deployments. new/a.md has its content: to rename it",
+  );
+  await repository.put({ "new/a.md": "---\nwas: a\n---\nHi {{x}}" });
+  assert.match((await plan()).out, "~ new/a: renamed from a\n");
+});
+
 everywhere("pinned versions go where they are pinned, and --deploy chooses among deployments", async (place) => {
   const manifest = "deploy:\n  staging: latest\n  production: pinned\npinned:\n  production:\n    a: 1\n";
   const { repository, plan, apply, ledger } = await open(place, {
