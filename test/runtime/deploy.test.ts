@@ -52,9 +52,9 @@ if (currentRuntime === "Node") {
     const [all, ...kept] = await linesOf("Containerfile.dockerignore");
     assert.is(all, "*");
     assert.equal(kept.sort(), sources.map((source) => `!${source}`).sort());
-    // The container leaves out the documents of tests, which are in the package for its readers.
+    // The container leaves out the documents of tests and those of the repository, which are in the package for its readers.
     const packed = manifest.files.map((file: string) => file.split("/")[0])
-      .filter((name: string) => !["dist", "test"].includes(name));
+      .filter((name: string) => !["dist", "test"].includes(name) && !name.endsWith(".md"));
     for (const name of packed) assert.ok(sources.includes(name), name);
     const { extends: base } = JSON.parse(await read("src/tsconfig.build.json"));
     assert.ok(sources.includes(base.replace("../", "")), base);
