@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { bounds } from "../src/common/bounds.ts";
 import { maxUrlLength } from "../src/common/outbound-url.ts";
 import { defaultMaxBodyBytes } from "../src/http/settings.ts";
-import { feedbackLimits } from "../src/ledger/feedback.ts";
+import { maxNames } from "../src/ledger/feedback.ts";
+import { recordLimits } from "../src/ledger/feedback-state.ts";
 import { keptChanges } from "../src/ledger/feedback-rows.ts";
 import { keyLifetime } from "../src/ledger/idempotency-keys.ts";
 import { waitingLimits } from "../src/ledger/waiting-feedback.ts";
@@ -115,18 +116,24 @@ export const rows: readonly Row[] = [
   { subject: "Idempotency keys", bound: `the submits of ${days(keyLifetime)}`, size: "255 characters" },
   {
     subject: "Names of feedback",
-    bound: per(feedbackLimits.namesOfWorkspace, "workspace"),
+    bound: per(maxNames, "workspace"),
     size: `64 characters; ${bounds.labelsOfName} labels, all of a workspace ${sizeOf(bounds.labelBytes)}`,
     steps: ["listFeedbackNames", "page /:workspaceId/settings/feedback"],
   },
   {
     subject: "Feedback",
     bound:
-      `${feedbackLimits.names} names per record, ${feedbackLimits.authors} authors per name, ${maxFeedbackItems} pieces per request`,
-    size: `comment: ${lengthOf(feedbackComment)} bytes; author: ${lengthOf(feedbackAuthor)} characters`,
+      `${recordLimits.pieces} per record, ${recordLimits.names} names, ${recordLimits.authors} authors per name; ${maxFeedbackItems} pieces per request`,
+    size: `${sizeOf(recordLimits.bytes)} per record; comment: ${lengthOf(feedbackComment)} bytes; author: ${
+      lengthOf(feedbackAuthor)
+    } characters`,
     steps: ["showFeedback", "importFeedback", "readStats", "readFeedbackAgreement"],
   },
-  { subject: "Changes of feedback", bound: per(keptChanges, "name and author"), steps: ["showFeedback"] },
+  {
+    subject: "Changes of feedback",
+    bound: `${per(recordLimits.changes, "record")}, ${per(keptChanges, "name and author")}`,
+    steps: ["showFeedback"],
+  },
   {
     subject: "Feedback that waits for its record",
     bound: `${per(waitingLimits.workspace, "workspace")}, ${per(waitingLimits.record, "record")}, for ${

@@ -70,7 +70,7 @@ export function createGroups(
       return attempt.results;
     },
     failureOf,
-    sizeOf: ({ comment, value }) => comment.length + String(value).length,
+    sizeOf: ({ author, comment, value }) => JSON.stringify([author, comment, value]).length,
     ownerOf: ({ workspaceId }) => workspaceId,
     // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
     // be given after later ones that name its record otherwise.

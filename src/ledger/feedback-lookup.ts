@@ -7,6 +7,7 @@ import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
 import { idAt } from "./blocks.ts";
+import { bytesOf, recordLimits } from "./feedback-state.ts";
 import type { Count, Piece, State, StoredValue, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import { jsonTable } from "./statements.ts";
@@ -15,6 +16,8 @@ import { countWaiting, isValid } from "./waiting-feedback.ts";
 const hexadecimal = (text: string) => `(instr('0123456789abcdef', ${text}) - 1)`;
 const slotOf = (id: string) => `16 * ${hexadecimal(`substr(${id}, 30, 1)`)} + ${hexadecimal(`substr(${id}, 31, 1)`)}`;
 
+// The length of a text is read without the text.
+const bytes = "octet_length(author) + octet_length(comment) + iif(typeof(value) = 'text', octet_length(value), 0)";
 const onKey = `from waiting_feedback
         where t.position is null and workspace_id = g.workspace_id and key = t.record_key and ${isValid("given_at")}`;
 
@@ -26,7 +29,7 @@ const rowsOf = (...members: string[]): string => `json_group_array(json_array(${
 const readSql = `
   with ${jsonTable("giver_given", ["hash", "workspace"], "givers")},
   ${jsonTable("target_given", ["giver", "commit_id", "slot", "record_key", "position"], "targets")},
-  ${jsonTable("voice", ["target", "name", "author"], "voices")},
+  ${jsonTable("voice", ["target", "name", "author", "comments"], "voices")},
   giver as materialized (
     select e.ordinal, coalesce(s.id, k.workspace_id) as workspace_id, k.deployment_id as only_deployment,
       coalesce(k.read_only and not k.submit_only, 0) as is_forbidden
@@ -58,7 +61,10 @@ const readSql = `
       coalesce(f.change, iif(q.value is null, null, 1), (
         select max(change) from earlier_feedback where position = t.position and name = v.name and author = v.author
       ), 0) as last_change,
-      coalesce(f.value, q.value) as value, coalesce(f.comment, q.comment) as comment,
+      coalesce(f.value, q.value) as value, (
+        select key from json_each(v.comments) where value = coalesce(f.comment, q.comment)
+      ) as nth_comment,
+      octet_length(coalesce(f.comment, q.comment)) as comment_bytes,
       coalesce(f.source, q.source) as source, coalesce(f.given_at, q.given_at) as given_at,
       (select count(*) from feedback where position = t.position and name = v.name)
         + (select count(*) ${onKey} and name = v.name) as authors
@@ -104,14 +110,22 @@ const readSql = `
             and (g.only_deployment is null or g.only_deployment = t.deployment_id),
           0
         )`,
-    `(select count(distinct name) from feedback where position = t.position) + (select count(distinct name) ${onKey})`,
-    `(select coalesce(sum(places), 0) ${onKey})`,
+    "coalesce((select changes from feedback_histories where position = t.position), 0)",
+    `(
+          select json_array(count(distinct name), count(*), coalesce(sum(bytes), 0), coalesce(sum(places), 0)) from (
+            select name, ${bytes} as bytes, 0 as places from feedback where position = t.position
+            union all select name, ${bytes}, places ${onKey} limit :maxPieces
+          )
+        )`,
   )
 } from target t cross join giver g on g.ordinal = t.giver
     ) as targets,
     (
       select ${
-  rowsOf("ordinal", "authors", "last_change", "change", "value", "comment", "source", "given_at")
+  rowsOf(
+    ...["ordinal", "authors", "last_change", "change", "value", "nth_comment", "source", "given_at"],
+    "comment_bytes",
+  )
 } from said where authors > 0 or last_change > 0
     ) as voices`;
 
@@ -136,7 +150,7 @@ function toRow(target: Target): unknown[] {
   return [commitId, slot, null, null];
 }
 
-const nothingSaid: Rows["voices"][number] = [0, 0, 0, 0, null, "", "user", 0];
+const nothingSaid: Rows["voices"][number] = [0, 0, 0, 0, null, null, "user", 0, null];
 
 /** What names a record, in one text. Ids, hashes and positions differ in their form. */
 const keyOf = (target: Target): string => String(Object.values(target)[0]);
@@ -147,19 +161,23 @@ type Place = { nthGiver: number; nthTarget: number; nthVoice: number };
 /** Reads what is there for each piece, in their order. */
 export async function readStates(database: Database, pieces: Piece[], now: number): Promise<State[]> {
   const givers = createList<unknown[]>(), names = createList<unknown[]>();
-  const targets = createList<unknown[]>(), voices = createList<unknown[]>();
-  const places = pieces.map(({ giver, target, name, author }): Place => {
+  const targets = createList<unknown[]>(), voices = createList<[number, string, string, comments: string[]]>();
+  const places = pieces.map(({ giver, target, name, author, comment }): Place => {
     const nthGiver = "keyHash" in giver
       ? givers.placeOf(giver.keyHash, () => [giver.keyHash, null])
       : givers.placeOf(giver.workspaceId, () => [null, giver.workspaceId]);
     names.placeOf(`${nthGiver} ${name}`, () => [nthGiver, name]);
     const nthTarget = targets.placeOf(`${nthGiver} ${keyOf(target)}`, () => [nthGiver, ...toRow(target)]);
-    const nthVoice = voices.placeOf(`${nthTarget} ${name} ${author}`, () => [nthTarget, name, author]);
+    const nthVoice = voices.placeOf(`${nthTarget} ${name} ${author}`, () => [nthTarget, name, author, []]);
+    // What is stored may be as long for each piece, and a server's response has a limit: only whether it is the same is read.
+    const [, , , comments] = voices.items[nthVoice]!;
+    if (!comments.includes(comment)) comments.push(comment);
     return { nthGiver, nthTarget, nthVoice };
   });
   const lists = { givers, names, targets, voices };
   const texts = Object.entries(lists).map(([name, { items }]) => [name, toSqlJson(items)] as const);
-  const args = { ...Object.fromEntries(texts), now, validSince: now - keyLifetime };
+  const maxPieces = recordLimits.pieces;
+  const args = { ...Object.fromEntries(texts), now, validSince: now - keyLifetime, maxPieces };
   const [row] = await database.read({ sql: readSql, args });
   const read = <Item>(list: keyof typeof lists): Item[] => JSON.parse(text(row!, list));
   return toStates(pieces, places, {
@@ -167,7 +185,7 @@ export async function readStates(database: Database, pieces: Piece[], now: numbe
     names: read("names"),
     targets: read("targets"),
     voices: read("voices"),
-  });
+  }, voices.items.map(([, , , comments]) => comments));
 }
 
 /** What the query returns, each with its place in its list. A name or a voice of which nothing is stored is missing. */
@@ -176,13 +194,16 @@ type Rows = {
   names: [nthGiver: number, string, FeedbackKind, isDeclared: 0 | 1, number | null, number | null, string[] | null][];
   targets: [
     ...[nth: number, hasArrived: 0 | 1, position: number | null, RecordId | null, DeploymentId | null, isOwn: 0 | 1],
-    ...[names: number, waiting: number],
+    ...[changes: number, stored: [names: number, pieces: number, bytes: number, waiting: number]],
   ][];
-  voices: [number, authors: number, lastChange: number, number, StoredValue | null, string, FeedbackSource, number][];
+  voices: [
+    ...[nth: number, authors: number, lastChange: number, change: number, StoredValue | null],
+    ...[nthComment: number | null, FeedbackSource, givenAt: number, commentBytes: number | null],
+  ][];
 };
 
 /** Puts together what there is before each piece. What several pieces share is one object, however they name it. */
-function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
+function toStates(pieces: Piece[], places: Place[], rows: Rows, comments: string[][]): State[] {
   const workspaces = new Map<string, Workspace>(), subjects = new Map<string, Subject>();
   const counts = new Map<string, Count>(), voices = new Map<string, Voice>();
   const givers = new Map(rows.givers.map(([nth, id, onlyDeployId, isForbidden, names, hasDeclared, waiting]) => {
@@ -201,26 +222,34 @@ function toStates(pieces: Piece[], places: Place[], rows: Rows): State[] {
   return places.map(({ nthGiver, nthTarget, nthVoice }, nth): State => {
     const { target, name, author } = pieces[nth]!;
     const { workspace, onlyDeployId, isForbidden } = givers.get(nthGiver)!;
-    const [, hasArrived, position, recordId, deployId, isOwn, names, waiting] = targets.get(nthTarget)!;
+    const [, hasArrived, position, recordId, deployId, isOwn, changes, stored] = targets.get(nthTarget)!;
+    const [names, count, bytes, waiting] = stored;
     const [, authors, lastChange, change, ...what] = said.get(nthVoice) ?? nothingSaid;
+    const [value, nthComment, source, givenAt, commentBytes] = what;
     const place = position === null ? `${workspace?.id} ${keyOf(target)}` : String(position);
     const subject = getOrAdd(subjects, place, () => ({
       position,
       recordKey: position === null && "recordKey" in target ? target.recordKey : null,
       names: { stored: names, decided: names },
-      waiting,
+      pieces: { stored: count, decided: count },
+      ...{ bytes, changes, waiting },
     }));
+    const voice = getOrAdd(voices, `${place} ${name} ${author}`, (): Voice => {
+      const current = value === null ? undefined : {
+        ...{ value, comment: undefined, source, givenAt, change },
+        bytes: bytesOf({ author, value }) + commentBytes!,
+      };
+      return { name, author, current, lastChange, stored: current?.change ?? 0, ended: [] };
+    });
+    // Each look-up of a voice knows the comments of other pieces.
+    if (nthComment !== null) voice.current!.comment = comments[nthVoice]![nthComment];
     return {
       ...{ workspace, onlyDeployId, isForbidden, deployId, subject },
       recordId: "recordId" in target && position !== null ? target.recordId : recordId,
       hasArrived: hasArrived === 1,
       isOwn: isOwn === 1,
       authors: getOrAdd(counts, `${place} ${name}`, () => ({ stored: authors, decided: authors })),
-      voice: getOrAdd(voices, `${place} ${name} ${author}`, () => {
-        const [value, comment, source, givenAt] = what;
-        const current = value === null ? undefined : { value, comment, source, givenAt, change };
-        return { name, author, current, lastChange, stored: current?.change ?? 0, ended: [] };
-      }),
+      voice,
     };
   });
 }

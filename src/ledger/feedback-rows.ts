@@ -25,11 +25,12 @@ export type Change = {
 export const keptChanges = 100;
 
 // Most changes of a batch have these in common, and a batch of the statements is those that do: to take a member out of JSON
-// costs as much as to find a row. `change` is the number of the change, and `seen` that of the piece it replaces, or 0. `names`
-// and `authors` are how many the record has without those that are withdrawn. `seen_at` tells pieces that wait from others.
+// costs as much as to find a row. `change` is the number of the change, and `seen` that of the piece it replaces, or 0. `names`,
+// `authors` and `pieces` are how many the record has without those that are withdrawn. `seen_at` tells pieces that wait from
+// others.
 const sharedColumns = [
   ...["workspace_id", "name", "kind", "source", "only_deployment", "waits", "withdraws", "change", "seen", "seen_at"],
-  ...["names", "authors"],
+  ...["names", "authors", "pieces"],
 ];
 // `place` is the position of the record, or the idempotency key that it is awaited under. `ended` is what was said in between.
 const ownColumns = ["place", "author", "value", "comment", "ended"] as const;
@@ -72,6 +73,7 @@ const isFree = (table: string, isOfRecord: string): string =>
   `case when w.names = 0 then not exists (select 1 from ${table} f where ${isOfRecord})
       else not exists (select 1 from ${table} f where ${isOfRecord} and f.name = w.name and f.author = w.author)
         and (select count(*) from ${table} f where ${isOfRecord} and f.name = w.name) <= w.authors
+        and (select count(*) from ${table} f where ${isOfRecord}) <= w.pieces
         and (w.authors > 0 or (select count(distinct name) from ${table} f where ${isOfRecord}) <= w.names)
     end`;
 
@@ -260,6 +262,7 @@ const pieceOf = ({ workspace, subject: { position, recordKey }, voice: { name, a
 /** Does not count a piece that is withdrawn. */
 function forget({ subject, authors }: Change): void {
   if (--authors.stored === 0) subject.names.stored--;
+  subject.pieces.stored--;
 }
 
 const numberOf = ({ voice: { current, lastChange } }: Change): number => current?.change ?? lastChange + 1;
@@ -270,7 +273,7 @@ function toShared(change: Change): unknown[] {
   return [
     ...[workspace.id, name, isSaid ? workspace.rules.get(name)!.kind : null, current?.source ?? null, onlyDeployId],
     ...[Number(!isOnRecord(change)), Number(!isGiven(change)), numberOf(change), stored, change.seenAt],
-    ...[subject.names.stored, authors.stored],
+    ...[subject.names.stored, authors.stored, subject.pieces.stored],
   ];
 }
 

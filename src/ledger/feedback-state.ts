@@ -38,8 +38,22 @@ export type NameRule = {
   labels: string[] | null;
 };
 
+/** How many there may be on a record: names, authors of a name, pieces of any name and author, and earlier pieces. */
+export const recordLimits = { names: 50, authors: 20, pieces: 100, changes: 1_000, bytes: 262_144 };
+
 /** A number, 0 or 1 for a boolean, or a label. */
 export type StoredValue = number | string;
+
+const utf8 = new TextEncoder();
+
+/** How many bytes a piece takes of those that a record may have. */
+export const bytesOf = (
+  { author, value, comment = "" }: { author: string; value: StoredValue; comment?: string },
+): number =>
+  [author, comment, typeof value === "string" ? value : ""].reduce(
+    (bytes, text) => text === "" ? bytes : bytes + utf8.encode(text).length,
+    0,
+  );
 
 export const toStored = (value: FeedbackValue): StoredValue => typeof value === "boolean" ? Number(value) : value;
 
@@ -60,18 +74,33 @@ export type Workspace = {
 /** How many there are: as it is stored, and with the pieces that are decided. */
 export type Count = { stored: number; decided: number };
 
-/** A record, or an idempotency key under which none has arrived. */
+/** A record, or an idempotency key under which none has arrived. Of an overfull record not all pieces are counted. */
 export type Subject = {
   position: number | null;
   recordKey: string | null;
   /** How many names of feedback it has. */
   names: Count;
+  pieces: Count;
+  /** Of authors, labels and comments, with the pieces that are decided. */
+  bytes: number;
+  /** How many earlier pieces are kept, with those that are decided. */
+  changes: number;
   /** How many places are taken by what waits for it. */
   waiting: number;
 };
 
-/** What is said on a record by an author under a name. `change` is its number, from 1 on. */
-export type Said = { value: StoredValue; comment: string; source: FeedbackSource; givenAt: number; change: number };
+/**
+ * What is said on a record by an author under a name. `change` is its number, from 1 on. The comment is undefined if none of the
+ * pieces has the one that is stored.
+ */
+export type Said = {
+  value: StoredValue;
+  comment: string | undefined;
+  source: FeedbackSource;
+  givenAt: number;
+  change: number;
+  bytes: number;
+};
 
 /** An author with a name on a record. It changes as pieces are decided. */
 export type Voice = {

@@ -7,10 +7,10 @@ import type { Database } from "../database/database.ts";
 import { kindOf } from "../schema/feedback.ts";
 import type { FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import { readStates } from "./feedback-lookup.ts";
-import { writeChanges } from "./feedback-rows.ts";
+import { keptChanges, writeChanges } from "./feedback-rows.ts";
 import type { Change } from "./feedback-rows.ts";
-import { toStored } from "./feedback-state.ts";
-import type { NameRule, Piece, Said, State, Target, Voice, Workspace } from "./feedback-state.ts";
+import { bytesOf, recordLimits, toStored } from "./feedback-state.ts";
+import type { NameRule, Piece, Said, State, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
 import { placesOf, waitingLimits } from "./waiting-feedback.ts";
 
 /** `rule` is what the workspace has settled about the name. */
@@ -27,8 +27,7 @@ export type StoredFeedback = {
 };
 export type FeedbackResult = RefusedFeedback | StoredFeedback;
 
-/** How many there may be: names on a record, authors of a name on a record, and names in a workspace. */
-export const feedbackLimits = { names: 50, authors: 20, namesOfWorkspace: 1_000 };
+export const maxNames = 1_000; // of feedback in a workspace
 const maxAttempts = 10;
 
 /**
@@ -90,19 +89,25 @@ function decide(piece: Piece, state: State, now: number): FeedbackResult {
     return { ...result, givenAt: current?.givenAt ?? now, isChanged: current !== undefined };
   }
   const { comment, source } = piece, value = toStored(piece.value);
-  if (current?.value === value && current.comment === comment && current.source === source) {
+  if (current !== undefined && isSame(current, piece)) {
     return { ...result, givenAt: current.givenAt, isChanged: false };
   }
-  takePlaces(state, placesOf({ value, comment }, voice.author));
+  const bytes = bytesOf({ ...piece, value });
+  takePlaces(state, placesOf(bytes));
   if (current === undefined) add(workspace, state, kindOf(piece.value));
-  else end(voice);
-  voice.current = { value, comment, source, givenAt: now, change: ++voice.lastChange };
+  else end(state);
+  state.subject.bytes += bytes;
+  voice.current = { value, comment, source, givenAt: now, change: ++voice.lastChange, bytes };
   return { ...result, givenAt: now, isChanged: true };
 }
+
+const isSame = (current: Said, { value, comment, source }: Piece): boolean =>
+  value !== undefined && current.value === toStored(value) && current.comment === comment && current.source === source;
 
 /** Counts a piece where there is none. */
 function add(workspace: Workspace, { subject, authors, voice: { name } }: State, kind: FeedbackKind): void {
   if (authors.decided++ === 0) subject.names.decided++;
+  subject.pieces.decided++;
   if (workspace.rules.has(name)) return;
   workspace.rules.set(name, { kind, isDeclared: false, minimum: null, maximum: null, labels: null });
   workspace.newNames.add(name);
@@ -112,14 +117,14 @@ function add(workspace: Workspace, { subject, authors, voice: { name } }: State,
 function withdraw(state: State): void {
   const { subject, authors, voice } = state;
   takePlaces(state, 0);
-  end(voice);
+  end(state);
   voice.current = undefined;
   if (--authors.decided === 0) subject.names.decided--;
+  subject.pieces.decided--;
 }
 
 /** How many places the piece takes that is there. */
-const placesTaken = ({ voice: { current, author } }: State): number =>
-  current === undefined ? 0 : placesOf(current, author);
+const placesTaken = ({ voice: { current } }: State): number => current === undefined ? 0 : placesOf(current.bytes);
 
 /** Takes places for a piece that waits, in place of those of the piece that is there. */
 function takePlaces(state: State, places: number): void {
@@ -130,23 +135,28 @@ function takePlaces(state: State, places: number): void {
   subject.waiting += more;
 }
 
-/** Whether the waiting room has no place for a piece, which may replace one that is there. */
-function isWithoutPlace({ value, comment }: Piece, state: State): boolean {
-  const { workspace, subject, voice } = state;
-  if (subject.position !== null) return false;
-  const more = placesOf({ value: toStored(value!), comment }, voice.author) - placesTaken(state);
+/** Whether the waiting room has no place for a piece of so many bytes, which may replace one that is there. */
+function isWithoutPlace(bytes: number, state: State): boolean {
+  const { workspace, subject } = state, more = placesOf(bytes) - placesTaken(state);
   return more > 0 &&
     (workspace!.waiting + more > waitingLimits.workspace || subject.waiting + more > waitingLimits.record);
 }
 
 /** Keeps what a voice said for its history, unless that is stored and is moved there. */
-function end({ current, stored, ended }: Voice): void {
-  if (current !== undefined && current.change !== stored) ended.push(current);
+function end({ subject, voice: { current, stored, ended, lastChange } }: State): void {
+  if (current === undefined) return;
+  subject.bytes -= current.bytes;
+  if (addsChange(subject, lastChange)) subject.changes++;
+  if (current.change !== stored) ended.push(current);
 }
+
+/** Whether the history of a record gets longer once a piece changes again. What waits for its record has none. */
+const addsChange = ({ position }: Subject, lastChange: number): boolean =>
+  position !== null && lastChange < keptChanges;
 
 function refusalOf(piece: Piece, state: State): FeedbackRefusal | undefined {
   const { target, value, name } = piece;
-  const { workspace, subject: { position, names }, authors, voice } = state;
+  const { workspace, subject, authors, voice } = state, { position, names } = subject;
   if (workspace === null) return "key_invalid";
   if (state.isForbidden) return "feedback_forbidden";
   if (position === null ? !("recordKey" in target) || state.hasArrived : !state.isOwn) return "record_not_found";
@@ -155,12 +165,17 @@ function refusalOf(piece: Piece, state: State): FeedbackRefusal | undefined {
   if (workspace.hasDeclared && !rule?.isDeclared) return "name_undeclared";
   if (rule !== undefined && rule.kind !== kindOf(value)) return "kind_mismatch";
   if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
-  if (isWithoutPlace(piece, state)) return "too_many_waiting";
+  if (voice.current !== undefined && isSame(voice.current, piece)) return undefined;
+  const bytes = bytesOf({ ...piece, value: toStored(value) }), added = bytes - (voice.current?.bytes ?? 0);
+  // What waits for a record has less room than that has, and no history.
+  if (position === null && isWithoutPlace(bytes, state)) return "too_many_waiting";
+  if (added > 0 && subject.bytes + added > recordLimits.bytes) return "too_many_bytes";
+  if (subject.changes >= recordLimits.changes && addsChange(subject, voice.lastChange)) return "too_many_changes";
   if (voice.current !== undefined) return undefined;
-  if (authors.decided >= feedbackLimits.authors) return "too_many_authors";
-  if (authors.decided === 0 && names.decided >= feedbackLimits.names) return "too_many_names";
-  const isFull = rule === undefined && workspace.names >= feedbackLimits.namesOfWorkspace;
-  return isFull ? "too_many_names_of_workspace" : undefined;
+  if (authors.decided >= recordLimits.authors) return "too_many_authors";
+  if (authors.decided === 0 && names.decided >= recordLimits.names) return "too_many_names";
+  if (subject.pieces.decided >= recordLimits.pieces) return "too_many_pieces";
+  return rule === undefined && workspace.names >= maxNames ? "too_many_names_of_workspace" : undefined;
 }
 
 /** Whether the declaration of a name allows a value of its kind. */
@@ -180,10 +195,12 @@ const refusals = {
   kind_mismatch: ({ name, rule }: Refused) => errors.feedbackKindDiffers(name, rule!.kind),
   name_undeclared: ({ name }: Refused) => errors.feedbackUndeclared(name),
   value_undeclared: ({ name, rule }: Refused) => errors.feedbackNotAllowed(name, describeAllowed(rule!)),
-  too_many_names: () => errors.feedbackFull(feedbackLimits.names, "names of feedback on a record"),
-  too_many_names_of_workspace: () =>
-    errors.feedbackFull(feedbackLimits.namesOfWorkspace, "names of feedback in a workspace"),
-  too_many_authors: () => errors.feedbackFull(feedbackLimits.authors, "authors of one name on a record"),
+  too_many_names: () => errors.feedbackFull(recordLimits.names, "names of feedback on a record"),
+  too_many_names_of_workspace: () => errors.feedbackFull(maxNames, "names of feedback in a workspace"),
+  too_many_authors: () => errors.feedbackFull(recordLimits.authors, "authors of one name on a record"),
+  too_many_pieces: () => errors.feedbackFull(recordLimits.pieces, "pieces of feedback on a record"),
+  too_many_changes: () => errors.feedbackFull(recordLimits.changes, "earlier pieces of feedback on a record"),
+  too_many_bytes: () => errors.feedbackFull(recordLimits.bytes, "bytes of feedback on a record"),
   too_many_waiting: errors.tooMuchWaits,
   contended: errors.contended,
 };

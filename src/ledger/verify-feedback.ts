@@ -6,8 +6,8 @@ import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
 import type { FeedbackCheck, FeedbackFault } from "../schema/feedback.ts";
 import { idAt } from "./blocks.ts";
-import { feedbackLimits } from "./feedback.ts";
 import { keptChanges } from "./feedback-rows.ts";
+import { recordLimits } from "./feedback-state.ts";
 
 const sliceRows = 2_048;
 const maxFaults = 100; // that are named
@@ -87,7 +87,7 @@ export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }
   return `${counts}, wrong: ${named.join(", ")}${faults > named.length ? ` and ${faults - named.length} more` : ""}`;
 }
 
-const { names, authors } = feedbackLimits;
+const { names, authors } = recordLimits;
 
 /** Why the value of `q` is not one of its name (n), or null. */
 const nameFault = `case
@@ -98,30 +98,38 @@ const nameFault = `case
 
 const noCounts = "null as pieces, null as earlier, null as waiting, null as end, null as end_key";
 
-/** Where `piece` has more names or authors than may be. */
-const overBounds = (place: string): string => `
-  select 'too_many_names', ${place}, null, null, ${noCounts} from piece q group by ${place}
+/** Where pieces (q) have more names or authors than may be. */
+const overBounds = (place: string, pieces: string): string => `
+  select 'too_many_names', ${place}, null, null, ${noCounts} from ${pieces} group by ${place}
   having count(distinct q.name) > :names
   union all
-  select 'too_many_authors', ${place}, q.name, null, ${noCounts} from piece q group by ${place}, q.name
+  select 'too_many_authors', ${place}, q.name, null, ${noCounts} from ${pieces} group by ${place}, q.name
   having count(*) > :authors`;
 
 const nthPosition = (table: string): string =>
-  `(select position from ${table} where position > :after order by position limit 1 offset :rows - 1)`;
-const inSlice = "q.position > :after and q.position <= (select end from slice)";
+  `coalesce((select position from ${table} where position > :after order by position limit 1 offset :rows - 1), 1 << 62)`;
+const positionsIn = (table: string): string =>
+  `select position from ${table} where position > :after and position <= (select end from slice)`;
+const tables = ["feedback", "earlier_feedback", "feedback_counts", "feedback_histories"];
+
+const pieces = "place p cross join feedback q on q.position = p.position";
+const earlier = "place p cross join earlier_feedback q on q.position = p.position";
+const withName = "left join feedback_names n on n.workspace_id = p.workspace_id and n.name = q.name";
+const numberOf = (word: string) => `(select id from feedback_words where word = ${word})`;
+
+/** The counts of the feedback on a record, which feedback_counts must have. */
+const counted = `select ${numberOf("f.name")}, iif(typeof(f.value) = 'text', ${numberOf("f.value")}, f.value), count(*)
+      from feedback f where f.position = p.position group by 1, 2`;
+const stored = "select name_id, value, pieces from feedback_counts where position = p.position";
 
 // A slice ends at a position, so that all feedback on a record is in one. Feedback on a record that is not there is of the
-// workspace whose call is at its position, if there is one.
+// workspace whose call is at its position, if there is one. Comments, which are long, are never read.
 const storedSql = `
-  with slice(end) as materialized (
-    select min(coalesce(${nthPosition("feedback")}, 1 << 62), coalesce(${nthPosition("earlier_feedback")}, 1 << 62))
-  ),
+  with slice(end) as materialized (select min(${tables.map(nthPosition).join(", ")})),
   place as materialized (
     select p.position, d.position is not null and c.operation = 'submit' as has_record, c.workspace_id,
       coalesce(${idAt("diag", "p.position")}, 'position ' || p.position) as place
-    from (
-      select position from feedback q where ${inSlice} union select position from earlier_feedback q where ${inSlice}
-    ) p
+    from (${tables.map(positionsIn).join(" union ")}) p
     left join diagnoses d on d.position = p.position
     left join calls c on c.position = (select max(position) from calls where position <= p.position)
       and p.position < c.position + c.count
@@ -129,36 +137,32 @@ const storedSql = `
       and p.position < m.next_position
     where :only is null or c.workspace_id = :only
   ),
-  piece as materialized (
-    select q.*, p.place, p.workspace_id, p.has_record from place p cross join feedback q on q.position = p.position
-  ),
-  before as materialized (
-    select q.*, p.place, p.workspace_id, p.has_record from place p cross join earlier_feedback q on q.position = p.position
-  ),
-  history as materialized (
-    select position, place, name, author, min(change) as first, max(change) as last, count(*) as changes
-    from before group by position, name, author
-  ),
   fault as (
-    select case when q.has_record is not 1 then 'no_record' else ${nameFault} end as what, q.place, q.name, q.author
-    from (
-      select place, workspace_id, has_record, name, author, value from piece
-      union all select place, workspace_id, has_record, name, author, value from before
-    ) q
-    left join feedback_names n on n.workspace_id = q.workspace_id and n.name = q.name
+    select case when p.has_record is not 1 then 'no_record' else ${nameFault} end as what, p.place, q.name, q.author
+    from ${pieces} ${withName}
     union
-    select 'history', q.place, q.name, q.author from piece q
-    left join history h on h.position = q.position and h.name = q.name and h.author = q.author
-    where q.change <> coalesce(h.last, 0) + 1
+    select case when p.has_record is not 1 then 'no_record' else max(${nameFault}) end, p.place, q.name, q.author
+    from ${earlier} ${withName} group by q.position, q.name, q.author
     union
-    select 'history', place, name, author from history
-    where last - first + 1 <> changes or first > 1 and changes < :kept - 1
+    select 'history', p.place, q.name, q.author from ${pieces}
+    where q.change <> 1 + coalesce(
+      (select max(change) from earlier_feedback where position = q.position and name = q.name and author = q.author), 0
+    )
+    union
+    select 'history', p.place, q.name, q.author from ${earlier} group by q.position, q.name, q.author
+    having max(q.change) - min(q.change) + 1 <> count(*) or min(q.change) > 1 and count(*) < :kept - 1
+    union
+    select 'other_count', p.place, null, null from place p
+    where exists (select * from (${counted} except ${stored})) or exists (select * from (${stored} except ${counted}))
+      or coalesce((select changes from feedback_histories where position = p.position), 0)
+        <> (select count(*) from earlier_feedback where position = p.position)
   )
-  select 'slice' as what, null as place, null as name, null as author, (select count(*) from piece) as pieces,
-    (select count(*) from before) as earlier, 0 as waiting, nullif((select end from slice), 1 << 62) as end, null as end_key
+  select 'slice' as what, null as place, null as name, null as author, (select count(*) from ${pieces}) as pieces,
+    (select count(*) from ${earlier}) as earlier, 0 as waiting, nullif((select end from slice), 1 << 62) as end,
+    null as end_key
   union all
   select *, ${noCounts} from fault where what is not null
-  union all ${overBounds("q.place")}`;
+  union all ${overBounds("p.place", pieces)}`;
 
 const afterStart = "(q.workspace_id, q.key) > (:workspace, :key) and (:only is null or q.workspace_id = :only)";
 
@@ -168,16 +172,18 @@ const waitingSql = `
     select workspace_id, key from waiting_feedback q where ${afterStart} order by workspace_id, key limit 1 offset :rows - 1
   ),
   piece as materialized (
-    select q.* from waiting_feedback q where ${afterStart}
+    select q.workspace_id, q.key, q.name, q.author, ${nameFault} as fault from waiting_feedback q
+    left join feedback_names n on n.workspace_id = q.workspace_id and n.name = q.name
+    where ${afterStart}
       and (not exists (select 1 from slice) or (q.workspace_id, q.key) <= (select end, end_key from slice))
   ),
   fault as (
     select case
         when q.workspace_id not in (select id from workspaces) then 'no_workspace'
         when exists (select 1 from idempotency_keys k where k.workspace_id = q.workspace_id and k.key = q.key) then 'arrived'
-        else ${nameFault}
+        else q.fault
       end as what, q.key as place, q.name, q.author
-    from piece q left join feedback_names n on n.workspace_id = q.workspace_id and n.name = q.name
+    from piece q
     union all
     select 'no_workspace', workspace_id, name, null from feedback_names
     where :only is null and :key = '' and workspace_id not in (select id from workspaces)
@@ -186,7 +192,7 @@ const waitingSql = `
     (select count(*) from piece) as waiting, (select end from slice) as end, (select end_key from slice) as end_key
   union all
   select *, ${noCounts} from fault where what is not null
-  union all ${overBounds("q.key")}`;
+  union all ${overBounds("q.key", "piece q")}`;
 
 // The next workspace of which feedback waits, or was counted as waiting. At most as many pieces of it wait as there is room for.
 const countSql = `

@@ -3,7 +3,6 @@
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
-import type { Said } from "./feedback-state.ts";
 import type { Step } from "./prune.ts";
 
 /**
@@ -15,16 +14,7 @@ export const waitingLimits = { workspace: 100_000, record: 100 };
 const bytesOfPlace = 256; // A piece takes one place, and one more for each so many bytes of its texts.
 
 /** How many places a piece takes. A column of the table has the same. */
-export function placesOf({ value, comment }: Pick<Said, "value" | "comment">, author: string): number {
-  const bytes = [comment, author, typeof value === "string" ? value : ""].reduce(
-    (sum, text) => sum + byteLength(text),
-    0,
-  );
-  return 1 + Math.floor(bytes / bytesOfPlace);
-}
-
-const encoder = new TextEncoder();
-const byteLength = (text: string): number => text === "" ? 0 : encoder.encode(text).length;
+export const placesOf = (bytes: number): number => 1 + Math.floor(bytes / bytesOfPlace);
 
 /** The condition that waiting feedback has not expired. With the sign, SQLite does not look it up by time instead of by its key. */
 export const isValid = (givenAt: string): string => `+${givenAt} >= :validSince`;

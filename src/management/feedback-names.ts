@@ -3,7 +3,7 @@ import { bounds } from "../common/bounds.ts";
 import { conflict, feedbackFull, feedbackKindDiffers, invalid } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
-import { feedbackLimits } from "../ledger/feedback.ts";
+import { maxNames } from "../ledger/feedback.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
 import { described, listOf, nullable, oneOf, option, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -111,8 +111,7 @@ export const declareFeedback = operation({
 
 /** Throws if there are too many names, or too many bytes of labels: whatever reads feedback reads all of them. */
 function requireFit(names: FeedbackNameRule[]): void {
-  const { namesOfWorkspace } = feedbackLimits;
-  if (names.length > namesOfWorkspace) throw feedbackFull(namesOfWorkspace, "names of feedback in a workspace");
+  if (names.length > maxNames) throw feedbackFull(maxNames, "names of feedback in a workspace");
   const bytes = names.reduce((sum, { labels }) => sum + (labels === null ? 0 : bytesOf(JSON.stringify(labels))), 0);
   if (bytes <= bounds.labelBytes) return;
   throw conflict(`The labels of all names may have at most ${bounds.labelBytes} bytes of JSON`, "labels_too_long");

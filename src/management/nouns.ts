@@ -104,6 +104,9 @@ export const nouns = {
       { name: "earlier_feedback", key: "position, name, author, change", isRemovedElsewhere: true },
       { name: "waiting_feedback", key: "workspace_id, key, name, author" },
       { name: "waiting_counts", key: "workspace_id", isRemovedElsewhere: true },
+      { name: "feedback_counts", key: "position, name_id, value", isRemovedElsewhere: true },
+      { name: "feedback_histories", key: "position", isRemovedElsewhere: true },
+      { name: "feedback_words", key: "id", isRemovedElsewhere: true },
     ],
   },
   feedback_name: {

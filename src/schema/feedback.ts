@@ -215,7 +215,8 @@ export const FeedbackStats = shape("FeedbackStats", {
       low: described(share, "The lower end of its 95 % interval (Wilson)"),
       high: described(share, "The upper end"),
     })),
-    "Of labels, the ten most frequent. Approximate if there are more than 2000 different ones",
+    "Of labels, the ten most frequent. Approximate if there are more than 2000 different ones, or more than 50,000 names and " +
+      "labels in all parts together. If an answer has more than 300,000 characters of labels, its last parts have none",
   ),
   otherLabels: described(count, "How many pieces have another label"),
 });
@@ -232,7 +233,7 @@ export const FeedbackFault = shape("FeedbackFault", {
       "has no such name. `other_kind`: its value is not of the kind of its name. `history`: its changes are not numbered " +
       "without a gap. `arrived`: it waits for a record that has arrived. `too_many_names`, `too_many_authors`: a record has " +
       "more than 50 names, or a name on it more than 20 authors. `other_count`: more or less waits than is counted of the " +
-      "workspace",
+      "workspace, or statistics count other feedback on a record than it has",
   ),
   place: described(
     text,

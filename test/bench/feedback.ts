@@ -220,6 +220,7 @@ async function timeStatistics(runtime: Runtime, count: number): Promise<Row[]> {
 const withoutFeedback = [
   ...["trigger idempotency_keys_take_feedback", "trigger diagnoses_drop_feedback"],
   ...["table feedback", "table earlier_feedback", "table feedback_names", "table waiting_feedback"],
+  ...["table feedback_counts", "table feedback_histories", "table feedback_words"],
 ].map((what) => ({ sql: `drop ${what}` }));
 
 /** The size of a file with records alone: as it is, and without the tables of feedback. */

@@ -174,7 +174,7 @@ test("feedback() never throws, and drops what is no JSON or would withdraw by mi
 test("feedback goes out after a second, 500 at once, and one batch follows the other", async () => {
   const stage = await createStage();
   const { client } = stage;
-  const { id } = await client.submit(record);
+  const records = [await client.submit(record), await client.submit(record)];
   const sizes: number[] = [];
   let underWay = 0;
   stage.network = async (request, pass) => {
@@ -182,7 +182,7 @@ test("feedback goes out after a second, 500 at once, and one batch follows the o
     assert.is(underWay++, 0);
     return await pass().finally(() => underWay--);
   };
-  for (let nth = 0; nth < 1_100; nth++) client.feedback(id, { name: `name-${nth % 50}`, value: nth });
+  for (let nth = 0; nth < 1_100; nth++) client.feedback(records[nth % 2]!.id, { name: `name-${nth % 50}`, value: nth });
   await stage.pass(1);
   assert.equal(sizes, [500, 500]);
   await stage.pass(1_000);

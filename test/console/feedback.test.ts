@@ -4,8 +4,6 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { RecordId } from "../../src/common/ids.ts";
 import type { Statement } from "../../src/database/database.ts";
-import { giveFeedback } from "../../src/ledger/feedback.ts";
-import type { Piece } from "../../src/ledger/feedback-state.ts";
 import { declareFeedback } from "../../src/management/feedback-names.ts";
 import { addFeedback, showFeedback } from "../../src/management/feedback.ts";
 import { createReview } from "../../src/management/reviews.ts";
@@ -14,6 +12,7 @@ import type { EarlierFeedback, Feedback } from "../../src/schema/feedback.ts";
 import { call } from "../actions.ts";
 import { createTenant, goodBody, openMemory } from "../helpers.ts";
 import { taken } from "../management/management.ts";
+import { storeFeedback } from "../stored-feedback.ts";
 import { assertHarmless, attacks, withoutFields } from "./attacks.ts";
 import { createVisit, linksIn, origin, refusalIn, visit, weightOf } from "./visitor.ts";
 
@@ -270,19 +269,15 @@ test("50 names of 20 authors with comments of 8 kB show in part, on a page that 
   const { json } = await world.submit({ ...goodBody, sessionId: "full" }), { id } = json as { id: RecordId };
   const comments = ["Words & signs ".repeat(585), '"<b>&'.repeat(1_638)];
   const pieces = [...Array(50).keys()].flatMap((name) =>
-    [...Array(20).keys()].map((author): Piece => ({
-      ...{ giver: { workspaceId }, target: { recordId: id }, name: `name${name}`, source: "reviewer" },
-      ...{
-        author: author === 0 ? "Operator" : `person ${author}`,
-        value: `${author}`,
-        comment: comments[Math.sign(author)]!,
-      },
+    [...Array(20).keys()].map((author) => ({
+      name: `name${name}`,
+      author: author === 0 ? "Operator" : `person ${author}`,
+      value: `${author}`,
+      comment: `again ${comments[Math.sign(author)]!.slice(0, 8_000)}`,
     }))
   );
-  for (const round of ["", "again "]) {
-    const given = pieces.map((each) => ({ ...each, comment: round + each.comment.slice(0, 8_000) }));
-    await giveFeedback(database, given, world.now++);
-  }
+  const [row] = await database.read({ sql: "select max(position) as position from diagnoses" });
+  await storeFeedback(database, workspaceId, [Number(row!.position)], pieces, 2);
   const page = await visitor.see(`/records/${id}`);
   assert.ok(weightOf(page) < 60_000, `${weightOf(page)} bytes`);
   const words = page.replace(/<[^>]*>/g, "");

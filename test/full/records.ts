@@ -1,6 +1,6 @@
 // The records of a full workspace, and the feedback on them.
 import { bounds } from "../../src/common/bounds.ts";
-import { feedbackLimits } from "../../src/ledger/feedback.ts";
+import { maxNames } from "../../src/ledger/feedback.ts";
 import type { Database } from "../../src/database/database.ts";
 import { noon } from "../actions.ts";
 import type { Tenant } from "../helpers.ts";
@@ -11,7 +11,7 @@ import type { Size } from "./rows.ts";
 export async function fillNames(database: Database, { workspaceId }: Tenant): Promise<void> {
   const labels = JSON.stringify(Array.from({ length: bounds.labelsOfName }, (_, nth) => nthLabel(nth)));
   const declared = Math.floor(bounds.labelBytes / new TextEncoder().encode(labels).length);
-  await database.write([rowsOf("feedback_names", feedbackLimits.namesOfWorkspace, {
+  await database.write([rowsOf("feedback_names", maxNames, {
     ...{ workspace_id: ":workspaceId", name: nameOfN, kind: "'label'", is_declared: "1" },
     labels: `iif(n < ${declared}, :labels, null)`,
   }, { workspaceId, labels })]);

@@ -1,7 +1,7 @@
 // Feedback that waits for its record: for how long, and how much of it.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { feedbackLimits } from "../../src/ledger/feedback.ts";
+import { recordLimits } from "../../src/ledger/feedback-state.ts";
 import { waitingLimits } from "../../src/ledger/waiting-feedback.ts";
 import { runUpkeep } from "../../src/management/upkeep.ts";
 import { bearer, createTenant, createWorld, goodBody } from "../helpers.ts";
@@ -74,7 +74,7 @@ test("what has expired is as if it had never been given, whether or not it has b
 
 test("expired feedback holds no place on its record", async () => {
   const world = await createWorld();
-  for (let nth = 0; nth < feedbackLimits.names; nth++) await give(world, "order-1", `n${nth}`, true);
+  for (let nth = 0; nth < recordLimits.names; nth++) await give(world, "order-1", `n${nth}`, true);
   assert.is((await give(world, "order-1", "more", true)).code, "feedback_full");
   world.now += 2 * day + 1;
   await fill(world, 3_000, 1);

@@ -5,13 +5,15 @@ import { currentRuntime } from "../runtimes.ts";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { hashApiKey } from "../../src/common/ids.ts";
+import type { WorkspaceId } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
-import { feedbackLimits, giveFeedback } from "../../src/ledger/feedback.ts";
+import { giveFeedback } from "../../src/ledger/feedback.ts";
 import type { FeedbackResult } from "../../src/ledger/feedback.ts";
-import { targetOf } from "../../src/ledger/feedback-state.ts";
+import { recordLimits, targetOf } from "../../src/ledger/feedback-state.ts";
 import type { Piece, Target } from "../../src/ledger/feedback-state.ts";
 import { verifyFeedback } from "../../src/ledger/verify-feedback.ts";
 import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
+import { longest, storeFeedback } from "../stored-feedback.ts";
 import type { World } from "../helpers.ts";
 import { openSnapshot, takeSnapshot } from "../snapshots.ts";
 
@@ -66,17 +68,31 @@ const stored = ({ database }: Ledger) =>
     ),
   );
 
-const faultsOf = async ({ database }: Ledger) => (await verifyFeedback(database, undefined, () => {})).rows;
+/** What verify finds, and words that are not used as often as they say. */
+const faultsOf = async ({ database }: Ledger) => [
+  ...(await verifyFeedback(database, undefined, () => {})).rows,
+  ...await database.read({
+    sql: `select word, sum(uses) from (
+        select word, uses from feedback_words union all select name, -1 from feedback
+        union all select value, -1 from feedback where typeof(value) = 'text'
+      ) group by word having sum(uses) <> 0`,
+  }),
+];
 
-/** The same database, which counts its operations. */
+/** The same database, which counts its operations, and the characters of what it reads. */
 function counting(database: Database) {
-  const counts = { reads: 0, writes: 0 };
+  const counts = { reads: 0, writes: 0 }, size = { most: 0 };
   const counted: Database = {
     ...database,
-    read: (statement) => (counts.reads++, database.read(statement)),
+    async read(statement) {
+      counts.reads++;
+      const rows = await database.read(statement);
+      size.most = Math.max(size.most, JSON.stringify(rows).length);
+      return rows;
+    },
     write: (statements) => (counts.writes++, database.write(statements)),
   };
-  return { counts, database: counted };
+  return { counts, size, database: counted };
 }
 
 const outcomeOf = (result: FeedbackResult) =>
@@ -84,14 +100,14 @@ const outcomeOf = (result: FeedbackResult) =>
 
 const piece = fc.record({
   nth: fc.nat({ max: 4 }),
-  name: fc.constantFrom("thumb", "thumb", "score"),
-  author: fc.constantFrom("", "", "ann", "bob"),
+  name: fc.constantFrom("thumb", "thumb", "score", longest.name(1), "good"),
+  author: fc.constantFrom("", "", "ann", "bob", longest.author(1), longest.author(2)),
   value: fc.oneof(
     { weight: 4, arbitrary: fc.boolean() },
     { weight: 2, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: fc.constantFrom(0.5, "good") },
+    { weight: 3, arbitrary: fc.constantFrom(0.5, -1e15, "good", "thumb", "1", longest.label(1), longest.label(2)) },
   ),
-  comment: fc.constantFrom("", "because", "\u00e9".repeat(300)),
+  comment: fc.constantFrom("", "because", "\u00e9".repeat(300), "\u0001".repeat(8_192)),
   isOther: fc.nat({ max: 9 }).map((n) => n === 0),
 });
 
@@ -141,7 +157,7 @@ test("many changes of one piece are one transaction, and the last of them are it
 
 test("a batch fills and frees the places of a record in its order", async () => {
   const { world, keyHash, targets } = await createStage();
-  const { authors } = feedbackLimits;
+  const { authors } = recordLimits;
   const of = (nth: number, more: Partial<Piece> = {}) => pieceOf(keyHash, targets[1]!, { author: `a${nth}`, ...more });
   const full = Array.from({ length: authors }, (_, nth) => of(nth));
   await giveFeedback(world.database, full, noon);
@@ -154,6 +170,93 @@ test("a batch fills and frees the places of a record in its order", async () => 
   assert.equal(outcomes, ["too_many_authors", "stored", "stored", "too_many_authors", "stored", "stored"]);
   const [row] = await world.database.read({ sql: "select count(*) as count from feedback where author like 'a_%'" });
   assert.is(row!.count, authors + 1); // with Ann's on the other record
+});
+
+const refusalsIn = (results: FeedbackResult[]) => results.map(({ refusal }) => refusal ?? "stored");
+
+test("a record takes as many pieces, bytes and changes as it may have, and no more", async () => {
+  const { world, keyHash, targets: [, target] } = await createStage();
+  const of = (nth: number, more: Partial<Piece> = {}) =>
+    pieceOf(keyHash, target!, { name: `n${nth % 50}`, author: `a${nth}`, value: 1, ...more });
+  const give = async (...pieces: Piece[]) => refusalsIn((await giveFeedback(world.database, pieces, noon)).results);
+  const all = Array.from({ length: recordLimits.pieces }, (_, nth) => of(nth));
+  assert.ok((await give(...all)).every((outcome) => outcome === "stored"));
+  assert.equal(await give(of(100)), ["too_many_pieces"]);
+  // A piece makes room for another one, also in one batch.
+  assert.equal(await give(of(0, { value: undefined }), of(101), of(0)), ["stored", "stored", "too_many_pieces"]);
+  assert.equal(await give(of(1, { value: 2 })), ["stored"]);
+  // Of 8 kB, 31 or 32 comments are as much as a record may have. What is shorter than before is taken.
+  const comment = "c".repeat(8_192);
+  const long = await give(...Array.from({ length: 40 }, (_, nth) => of(nth + 2, { comment })));
+  const stored = long.indexOf("too_many_bytes");
+  assert.ok(stored === 31 || stored === 30, `${stored}`);
+  assert.ok(long.slice(stored).every((refusal) => refusal === "too_many_bytes"));
+  assert.equal(await give(of(2, { comment: comment.slice(1) })), ["stored"]);
+  assert.equal(await give(of(2, { value: undefined }), of(stored + 2, { comment })), ["stored", "stored"]);
+  assert.equal(await faultsOf(world), []);
+});
+
+test("a record that was changed a thousand times takes no more changes, but what it has can be withdrawn", async () => {
+  const { world, keyHash, targets: [, target] } = await createStage();
+  const of = (author: number, value: number | undefined) =>
+    pieceOf(keyHash, target!, { name: "n", author: `a${author}`, value });
+  let stored = 0;
+  for (let round = 0; stored < recordLimits.changes; round++) {
+    const given = Array.from({ length: 19 }, (_, author) => of(author, round));
+    const { results } = await giveFeedback(world.database, given, noon + round);
+    const changed = refusalsIn(results).filter((refusal) => refusal === "stored").length;
+    if (round > 0) stored += changed;
+    assert.ok(changed > 0);
+  }
+  const outcomes = await giveFeedback(world.database, [of(0, -1), of(19, 1), of(0, undefined), of(0, 1)], noon);
+  assert.equal(refusalsIn(outcomes.results), ["too_many_changes", "too_many_changes", "stored", "too_many_changes"]);
+  // Neither does one author after the other get around it.
+  const { results } = await giveFeedback(world.database, [of(20, 1), of(20, undefined), of(21, 1)], noon);
+  assert.equal(refusalsIn(results), ["too_many_changes", "stored", "too_many_changes"]);
+  assert.equal(await faultsOf(world), []);
+});
+
+test("what a batch reads does not depend on how long the pieces are that it replaces", async () => {
+  const { world, keyHash, targets: [, target] } = await createStage();
+  const most: number[] = [];
+  for (const comment of ["", "\u0001".repeat(2_000)]) {
+    const of = (nth: number, more: Partial<Piece>) =>
+      pieceOf(keyHash, target!, { name: `n${nth % 50}`, author: `a${Math.floor(nth / 50)}`, comment, ...more });
+    const pieces = (value: boolean) => Array.from({ length: 100 }, (_, nth) => of(nth, { value }));
+    await giveFeedback(world.database, pieces(true), noon);
+    const { size, database } = counting(world.database);
+    const { results } = await giveFeedback(database, pieces(false), noon);
+    assert.ok(results.every((result) => result.refusal === undefined && result.isChanged));
+    // The same comment again, and only the same, is no change.
+    const again = await giveFeedback(database, [...pieces(false), of(0, { value: false, comment: "other" })], noon);
+    assert.equal(again.results.map((result) => result.refusal ?? result.isChanged).indexOf(true), 100);
+    most.push(size.most);
+  }
+  assert.ok(most[1]! < most[0]! + 1_000, most.join());
+});
+
+test("a record that has more feedback than is taken today takes changes and no new pieces", async () => {
+  const pieces = Array.from({ length: 1_000 }, (_, nth) => ({
+    ...{ name: longest.name(nth % 50), author: longest.author(Math.floor(nth / 50)), value: longest.label(nth) },
+    comment: "c".repeat(1_000),
+  }));
+  for (const rounds of [1, 3]) {
+    const { world, keyHash, targets: [, target] } = await createStage();
+    const [row] = await world.database.read({
+      sql: "select max(d.position) as position, workspace_id from diagnoses d, calls",
+    });
+    const workspaceId = row!.workspace_id as WorkspaceId,
+      of = (nth: number, value: string | undefined) => {
+        const { name, author } = pieces[nth]!;
+        return pieceOf(keyHash, target!, { name, author, value });
+      };
+    await storeFeedback(world.database, workspaceId, [Number(row!.position)], pieces, rounds);
+    const given = [of(999, "other"), of(0, undefined), of(0, "again"), { ...of(1, "new"), author: "" }];
+    const { results } = await giveFeedback(world.database, given, noon);
+    const [change, piece] = rounds === 1 ? ["stored", "too_many_authors"] : ["too_many_changes", "too_many_changes"];
+    assert.equal(refusalsIn(results), [change, "stored", change, piece]);
+    assert.equal(await faultsOf(world), []);
+  }
 });
 
 /** Gives pieces while another process gives others, between what it reads and what it writes. */

@@ -283,7 +283,11 @@ const createCatalogReader = (world: World) =>
     "audit_head",
     "changed_blocks",
     "feedback",
+    "feedback_counts",
+    "feedback_histories",
     "feedback_names",
+    "feedback_words",
+    "sqlite_sequence", // the last number of feedback_words
     "waiting_feedback",
     "waiting_counts",
     "review_records",

@@ -51,6 +51,8 @@ await give([{ record: theirs, name: "thumb", value: 3 }], other.key);
 const verify = async (query = "") =>
   taken<{ feedback: FeedbackCheck }>(await world.manage("GET", `/verify${query}`)).feedback;
 
+// Triggers keep the counts of the others.
+const counts = ["feedback_counts", "feedback_histories", "feedback_words"];
 const tables = ["feedback", "earlier_feedback", "feedback_names", "waiting_feedback", "diagnoses", "idempotency_keys"];
 const rowsOf = async (table: string): Promise<Row[]> =>
   (await database.read({ sql: `select * from ${table}` })).map(({ statistics: _, places: __, ...row }) => row);
@@ -58,7 +60,7 @@ const kept = new Map<string, Row[]>();
 for (const table of tables) kept.set(table, await rowsOf(table));
 
 async function restore(): Promise<void> {
-  const statements = [...tables].reverse().map((table): Statement => ({ sql: `delete from ${table}` }));
+  const statements = [...counts, ...[...tables].reverse()].map((table): Statement => ({ sql: `delete from ${table}` }));
   for (const table of tables) {
     statements.push(...kept.get(table)!.map((row) => ({
       sql: `insert into ${table} (${Object.keys(row).join()}) values (${Object.keys(row).map(() => "?").join()})`,
@@ -159,6 +161,36 @@ const tamperings: [name: string, change: string, faults: object[]][] = [
     "a name has too many authors",
     piece(`${positionOf(2)}`, "'n0', 'b', 1"),
     [fault("too_many_authors", full, "n0", null)],
+  ],
+  [
+    "statistics count a value twice",
+    `update feedback_counts set pieces = 2 where ${at(0)} and value = 0.5`,
+    [fault("other_count", first, null, null)],
+  ],
+  [
+    "statistics count another value",
+    `update feedback_counts set value = 0.25 where ${at(0)} and value = 0.5`,
+    [fault("other_count", first, null, null)],
+  ],
+  [
+    "statistics do not count a piece",
+    `delete from feedback_counts where ${at(0)} and value = 0.5`,
+    [fault("other_count", first, null, null)],
+  ],
+  [
+    "statistics count a piece of no record",
+    "insert into feedback_counts values (9000, 1, 1, 1)",
+    [fault("other_count", "position 9000", null, null)],
+  ],
+  [
+    "a label has another number",
+    "update feedback_words set id = 9000 where word = 'kind'",
+    [fault("other_count", first, null, null)],
+  ],
+  [
+    "the changes of a record are counted wrong",
+    `update feedback_histories set changes = 1 where ${at(0)}`,
+    [fault("other_count", first, null, null)],
   ],
   [
     "feedback waits for a record that has arrived",
