@@ -2,6 +2,8 @@
 // and deployment, so that the ledger still balances.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
+import { removeMuchFeedback } from "./feedback-removal.ts";
+import type { RecordsSql } from "./feedback-removal.ts";
 
 /** How many calls and records were removed. */
 export type Removed = { calls: number; records: number };
@@ -44,8 +46,12 @@ async function findPruneEnd(database: Database, before: number): Promise<number 
 /** Prunes everything that is older than a moment. */
 export const pruneAll = (database: Database, before: number): Step => async () => {
   const end = await findPruneEnd(database, before);
-  return end === undefined ? undefined : await pruneBefore(database, end);
+  if (end === undefined) return undefined;
+  if (await removeMuchFeedback(database, recordsBefore, { end })) return { calls: 0, records: 0 };
+  return await pruneBefore(database, end);
 };
+
+const recordsBefore: RecordsSql = { begin: "", joins: "diagnoses d", conditions: "d.position < :end" };
 
 /** Removes everything before a commit's position from the log. */
 async function pruneBefore(database: Database, end: number): Promise<Removed> {

@@ -5,6 +5,8 @@ import type { LogRange } from "./blocks.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
+import { removeMuchFeedback } from "./feedback-removal.ts";
+import type { RecordsSql } from "./feedback-removal.ts";
 import { countPruned, storePruning } from "./prune.ts";
 import type { Step } from "./prune.ts";
 
@@ -50,6 +52,8 @@ function records(table: string): string {
   return `${calls("r")} cross join ${table} d on d.position >= r.position and d.position < r.position + r.count`;
 }
 
+const ownRecords: RecordsSql = { begin: blocksOfRange, joins: records("diagnoses"), conditions: "true" };
+
 function isOwn(table: string): string {
   return `position in (select d.position from ${records(table)})`;
 }
@@ -80,6 +84,7 @@ function stepThrough(database: Database, args: Args, watermark: Watermark, state
     const { first, end, count } = await findBatch(database, { ...args, position }, watermark);
     if (count > 0) {
       const range = { ...args, first, end };
+      if (await removeMuchFeedback(database, ownRecords, range)) return { calls: 0, records: 0 };
       const results = await database.write([countSql, ...statements].map((sql) => withArgs(sql, range)));
       const [counts] = results[0]!;
       position = end;

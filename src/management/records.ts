@@ -6,6 +6,7 @@ import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
+import { removeMuchFeedbackAt } from "../ledger/feedback-removal.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import { noCosting } from "../ledger/scan.ts";
 import type { ScanOptions } from "../ledger/scan.ts";
@@ -184,6 +185,7 @@ export const deleteDiagnosis = operation({
     if (promptVersion === null) return { deleted: 0 };
     const change = { action: "record.deleted", id, workspaceId, before: { promptVersion } };
     // Retention may have removed it since.
+    await removeMuchFeedbackAt(management.database, [position]);
     const [deleted] = await management.commit([change], deleteDiagnoses([position], management.clock()));
     return { deleted: deleted!.length };
   },
@@ -222,6 +224,7 @@ export async function deleteRecords(
   const batches = eachPage((cursor) => diagnoses.listPositions(database, matching, { limit: deletionBatch, cursor }));
   for await (const positions of batches) {
     if (positions.length === 0) continue;
+    await removeMuchFeedbackAt(database, positions);
     const statements = deleteDiagnoses(positions, clock());
     const [deleted] = await (isLogged ? database.write(statements) : commit(entry, statements));
     isLogged = true;
