@@ -1,4 +1,5 @@
 // Statistics of a rollout for people: the arms side by side, and what is known of each difference.
+import { feedbackNotCompared } from "../management/rollout-stats.ts";
 import type { RolloutStats } from "../management/rollout-stats.ts";
 import { amountText, measureName } from "../management/rollout-sentences.ts";
 import { numberText, percentOf } from "./charts.ts";
@@ -9,7 +10,7 @@ type Difference = RolloutStats["differences"][number];
 type Arm = RolloutStats["base"];
 
 export function rolloutText(
-  { rollout, reference, steps, sampleRatio, sentence, ...arms }: RolloutStats,
+  { rollout, reference, steps, sampleRatio, sentence, isFeedbackLeftOut, ...arms }: RolloutStats,
   columns = Infinity,
 ): string {
   const { base, candidate, differences } = arms;
@@ -41,6 +42,7 @@ export function rolloutText(
     }),
     layOut(heads, rows, columns, [1, 2, 3, 6]),
     `${wrap(`${sentence}.`, columns)}\n${wrap(`${sampleRatio.sentence}.`, columns)}\n`,
+    ...isFeedbackLeftOut ? [`${wrap(`${feedbackNotCompared}.`, columns)}\n`] : [],
   ].join("\n");
 }
 

@@ -1,6 +1,7 @@
 // Statistics for people: a block of numbers for each version, sparklines over time, and comparisons side by side.
 import { dollarText } from "../common/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
+import { feedbackLeftOut } from "../management/stats.ts";
 import type { Stats, WorkspaceStats } from "../management/stats.ts";
 import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
 import { bar, countTable, numberText, percentOf, sparkline } from "./charts.ts";
@@ -10,7 +11,7 @@ import { cutTo, layOut, widthOf, wrap } from "./table.ts";
 
 /** Statistics of each version, and over time if they have a series by `interval`. */
 export function statsText(
-  { reference, deployId, versions, otherVersions, all, series, promotions, records }: Stats,
+  { reference, deployId, versions, otherVersions, all, series, promotions, records, isFeedbackLeftOut }: Stats,
   interval = "day",
   columns = Infinity,
 ): string {
@@ -25,12 +26,13 @@ export function statsText(
     format(totals),
     ...blocks,
     ...series.length === 0 ? [] : [seriesText(series, promotions, interval, columns)],
+    ...isFeedbackLeftOut ? [wrapped(`${feedbackLeftOut}.`, columns)] : [],
   ].join("\n");
 }
 
 /** Statistics of a workspace over all, a line for each deployment, and the same over time. */
 export function workspaceStatsText(
-  { workspaceId, deployments, others, all, series, records }: WorkspaceStats,
+  { workspaceId, deployments, others, all, series, records, isFeedbackLeftOut }: WorkspaceStats,
   interval = "day",
   columns = Infinity,
 ): string {
@@ -49,6 +51,7 @@ export function workspaceStatsText(
       layOut(["deployment", "records", "failed", "p95", "cost"], rows, columns, [1, 2, 3, 4]),
     ],
     ...series.length === 0 ? [] : [seriesText(series, [], interval, columns)],
+    ...isFeedbackLeftOut ? [wrapped(`${feedbackLeftOut}.`, columns)] : [],
   ].join("\n");
 }
 

@@ -3,8 +3,9 @@
 import type { CountedStep } from "./arms.ts";
 import { boundedFigures, percentileFigures, ratioFigures, shareFigures, valueFigures } from "./difference-figures.ts";
 import type { FigureOptions, Figures } from "./difference-figures.ts";
-import { feedbackMoments, truesOf } from "./feedback-tally.ts";
-import type { FeedbackTally } from "./feedback-tally.ts";
+import { addFeedbackTallies, feedbackMoments, mostFrequent, truesOf } from "./feedback-tally.ts";
+import type { FeedbackTallies, FeedbackTally } from "./feedback-tally.ts";
+import type { Labels } from "./feedback-words.ts";
 import { latencyOf, numberOf } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import type { Counted, Interval, Moments } from "./intervals.ts";
@@ -36,8 +37,8 @@ const measured = (
   ...figures,
 });
 
-/** Compares what was counted of both arms. */
-export function compareArms(steps: CountedStep[], options: CompareOptions): ArmDifference[] {
+/** Compares what was counted of both arms. Labels are empty until their texts are read. */
+export function compareArms(steps: CountedStep[], options: CompareOptions, labels: Labels): ArmDifference[] {
   const logMeans = (histogramOf: (tally: Tally) => Histogram, toLog: (bucket: number) => number) =>
     ratioFigures(stepsOf(steps, (tally) => momentsOf(histogramOf(tally), toLog)), options);
   const { base, candidate } = steps.at(-1)!;
@@ -57,7 +58,7 @@ export function compareArms(steps: CountedStep[], options: CompareOptions): ArmD
     measured("tokens", logMeans(({ tokens }) => tokens, (bucket) => Math.log1p(numberOf(bucket)))),
     // In millionths of a USD, so that 1 more is little.
     measured("cost", logMeans(({ costs }) => costs, (bucket) => Math.log1p(1e6 * numberOf(bucket)))),
-    ...compareFeedback(steps, options),
+    ...compareFeedback(steps, options, labels),
   ];
 }
 
@@ -66,18 +67,14 @@ const stepsOf = <T>(steps: CountedStep[], measureOf: (tally: Tally) => T): { a: 
   steps.map(({ base, candidate, share }) => ({ a: measureOf(base), b: measureOf(candidate), share }));
 
 const shownLabels = 10;
+const maxCompared = 100; // values of feedback, each of which takes some 0.1 ms
 
-function compareFeedback(steps: CountedStep[], options: CompareOptions): ArmDifference[] {
-  const kinds = new Map<string, FeedbackTally["kind"]>(), labels = new Map<string, Map<string, number>>();
+function compareFeedback(steps: CountedStep[], options: CompareOptions, labels: Labels): ArmDifference[] {
+  const all: FeedbackTallies = new Map();
   for (const { base, candidate } of steps) {
-    for (const [name, tally] of [...base.sums.feedback, ...candidate.sums.feedback]) {
-      kinds.set(name, tally.kind);
-      const known = labels.get(name) ?? new Map<string, number>();
-      for (const [label, count] of tally.labels) known.set(label, (known.get(label) ?? 0) + count);
-      labels.set(name, known);
-    }
+    for (const { sums } of [base, candidate]) addFeedbackTallies(all, sums.feedback);
   }
-  return [...kinds].sort(([a], [b]) => a < b ? -1 : 1).flatMap(([name, kind]) => {
+  return compared(all).sort(([a], [b]) => a < b ? -1 : 1).flatMap(([name, { kind, labels: counts }]) => {
     const tallies = stepsOf(steps, ({ sums }) => sums.feedback.get(name));
     const shares = (countOf: (tally: FeedbackTally) => number) => {
       const counted = (tally: FeedbackTally | undefined): Counted =>
@@ -88,9 +85,21 @@ function compareFeedback(steps: CountedStep[], options: CompareOptions): ArmDiff
     if (kind === "number") {
       return [measured("feedback", numberFigures(tallies, options.bounds.get(name), options), name)];
     }
-    return [...labels.get(name)!].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, shownLabels)
-      .map(([label]) => measured("feedback", shares((tally) => tally.labels.get(label) ?? 0), name, label));
+    return [...mostFrequent(counts, shownLabels)].sort(([, a], [, b]) => b - a).map(([id]) => {
+      const difference = measured("feedback", shares((tally) => tally.labels.get(id) ?? 0), name, "");
+      labels.request([id], 1, (textOf) => difference.label = textOf(id) ?? "");
+      return difference;
+    });
   });
+}
+
+/** The names with the most feedback, as far as all of their values can be compared. */
+function compared(all: FeedbackTallies): [name: string, FeedbackTally][] {
+  let values = 0;
+  return [...all].sort(([a, one], [b, other]) => other.pieces - one.pieces || (a < b ? -1 : 1))
+    .filter(([, { kind, labels }]) =>
+      (values += kind === "label" ? Math.min(labels.size, shownLabels) : 1) <= maxCompared
+    );
 }
 
 const noValues: Moments = { count: 0, mean: 0, variance: 0, third: 0 };

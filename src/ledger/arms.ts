@@ -1,6 +1,8 @@
 // Counts the records of a rollout by arm, in each step of its share, and in which arm its sessions began.
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
+import { createFeedbackBound } from "./feedback-bound.ts";
+import { noFeedback } from "./feedback-scan.ts";
 import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 import { addRecord, addTally, emptyTally } from "./tally.ts";
@@ -20,19 +22,25 @@ type Start = { position: number; step: CountedStep; arm: "base" | "candidate" };
 
 const maxSessions = 100_000; // some 20 MB
 
-/** Counts the records that match. `candidate` is its version, and `steps` are ordered by time. */
+/**
+ * Counts the records that match. `candidate` is its version, and `steps` are ordered by time. Feedback is left out if it
+ * `isCrowded`: if it is of too many names in all steps.
+ */
 export async function countArms(
   database: Database,
   { reads, ...matching }: ScanOptions,
   { candidate, steps }: { candidate: number; steps: Step[] },
   report?: (share: number) => void,
-): Promise<CountedStep[]> {
+): Promise<{ steps: CountedStep[]; isCrowded: boolean }> {
   const counted = steps.map((step): CountedStep => ({
     ...step,
     base: emptyTally(),
     candidate: emptyTally(),
     sessions: { base: 0, candidate: 0 },
   }));
+  const arms = counted.flatMap(({ base, candidate }) => [base.sums, candidate.sums]);
+  const bound = createFeedbackBound(() => arms.map(({ feedback }) => feedback));
+  let isCrowded = false;
   const sessions = new Map<string, Start>();
   let kept = 1; // of the sessions, one in so many is counted, by its hash
   const isKept = (session: string) => kept === 1 || hashOf(session) % kept === 0;
@@ -45,7 +53,12 @@ export async function countArms(
       const { version, session, position, createdAt } = record;
       const step = counted.findLast(({ at }) => at <= createdAt) ?? counted[0]!;
       const arm = version === candidate ? "candidate" : "base";
-      addRecord(step[arm], undefined, record);
+      if (isCrowded) record.feedback = noFeedback;
+      const added = addRecord(step[arm], undefined, record);
+      if (added > 0 && !bound.add(added)) {
+        isCrowded = true;
+        for (const sums of arms) sums.feedback = new Map();
+      }
       if (!isKept(session)) return;
       const known = sessions.get(session);
       if (known === undefined || position < known.position) sessions.set(session, { position, step, arm });
@@ -56,7 +69,7 @@ export async function countArms(
     report,
   );
   for (const { step, arm } of sessions.values()) step.sessions[arm]++;
-  return counted;
+  return { steps: counted, isCrowded };
 }
 
 /** FNV-1a with the last mixing of MurmurHash3, which makes its low bits depend on all. */

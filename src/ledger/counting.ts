@@ -1,10 +1,14 @@
 // Counts records into groups, and into parts of the time, one record or what was counted of many at a time.
 import { invalid } from "../common/errors.ts";
 import { getOrAdd } from "../common/maps.ts";
+import { createFeedbackBound } from "./feedback-bound.ts";
+import { noFeedback } from "./feedback-scan.ts";
+import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";
+import type { FeedbackTallies } from "./feedback-tally.ts";
 import { addHistogram } from "./histogram.ts";
 import type { MeasuredRecord } from "./slices.ts";
 import { addHistograms, addRecord, addSums, addTally, emptyPart, emptyTally } from "./tally.ts";
-import type { PartTally, Tally } from "./tally.ts";
+import type { PartTally, Sums, Tally } from "./tally.ts";
 
 export const intervals = ["hour", "day", "week"] as const;
 export type Interval = (typeof intervals)[number];
@@ -13,7 +17,6 @@ const hour = 3_600_000; // ms
 const lengths: Record<Interval, number> = { hour, day: 24 * hour, week: 7 * 24 * hour };
 const firstMonday = 4 * lengths.day;
 const maxParts = 20_000; // some 20 MB
-const maxEntries = 200_000; // names and labels of feedback in all parts, which take as much
 
 /** When the hour, the day or the week that has a time begins, in UTC. Weeks begin on Monday. */
 export function startOf(interval: Interval, at: number): number {
@@ -34,8 +37,8 @@ export type Part = { group: number; at: number; tally: PartTally };
 /** What was counted of a version, or of a deployment, which is its place in the filter. */
 export type Group = { group: number; tally: Tally; parts: Part[] };
 
-/** What was counted by group, and over all. */
-export type Counted = { groups: Group[]; all: Tally };
+/** What was counted by group, and over all, which alone has feedback if that `isCrowded`: if it is of too many names. */
+export type Counted = { groups: Group[]; all: Tally; isCrowded: boolean };
 
 export type Counter = {
   visit(record: MeasuredRecord): void;
@@ -46,6 +49,8 @@ export type Counter = {
   add(deployment: number, version: Group, oldest: number): void;
   /** How many parts there are, of all groups. */
   countParts(): number;
+  /** The weight of the feedback in all groups and parts. */
+  weight(): number;
   /** Throws if there are too many parts. */
   checkSize(): void;
   /** Returns what was counted. Nothing can be counted afterwards. */
@@ -55,9 +60,29 @@ export type Counter = {
 export function createCounter({ by, interval, splitAt }: Division): Counter {
   const groups = new Map<number, { tally: Tally; parts: Map<number, Part> }>();
   const isDivided = interval !== undefined || splitAt !== undefined;
-  let parts = 0, entries = 0;
+  let parts = 0;
+  // All feedback, once there is too much to count it by group and part.
+  let crowd: FeedbackTallies | undefined;
+  let bound = createFeedbackBound(() => Array.from(allSums(), ({ feedback }) => feedback));
   // Those of the record before. Most records share them.
   let group = NaN, createdAt = NaN, { tally, parts: ofGroup } = emptyGroup(), part: Part | undefined;
+
+  function* allSums(): Iterable<Sums> {
+    for (const { tally, parts } of groups.values()) {
+      yield tally.sums;
+      for (const { tally } of parts.values()) yield tally.sums;
+    }
+  }
+
+  function addWeight(weight: number): void {
+    if (weight === 0 || bound.add(weight) || crowd !== undefined) return;
+    const all: FeedbackTallies = crowd = new Map();
+    bound = createFeedbackBound(() => [all]);
+    for (const sums of allSums()) {
+      bound.add(addFeedbackTallies(all, sums.feedback));
+      sums.feedback = new Map();
+    }
+  }
 
   function startOfPart(at: number): number {
     const start = interval === undefined ? -Infinity : startOf(interval, at);
@@ -82,24 +107,33 @@ export function createCounter({ by, interval, splitAt }: Division): Counter {
         const at = startOfPart(createdAt);
         if (isOther || at !== part?.at) part = partAt(group, ofGroup, at);
       }
-      entries += addRecord(tally, part?.tally, record);
+      if (crowd !== undefined) {
+        addWeight(addFeedback(crowd, record.feedback));
+        record.feedback = noFeedback;
+      }
+      addWeight(addRecord(tally, part?.tally, record));
     },
     add(deployment, version, oldest) {
       const group = by === "version" ? version.group : deployment;
       const { tally, parts: ofGroup } = getOrAdd(groups, group, emptyGroup);
+      const take = ({ feedback, ...sums }: Sums): Sums => {
+        if (crowd !== undefined) addWeight(addFeedbackTallies(crowd, feedback));
+        return { ...sums, feedback: crowd === undefined ? feedback : new Map() };
+      };
       if (isDivided) addHistograms(tally, version.tally);
-      else addTally(tally, version.tally);
+      else addWeight(addTally(tally, { ...version.tally, sums: take(version.tally.sums) }));
       for (const { at, tally: added } of version.parts) {
         addHistogram(tally.latencies, added.latencies);
         if (!isDivided) continue;
         const part = partAt(group, ofGroup, startOfPart(Math.max(at, oldest)));
-        entries += addSums(part.tally.sums, added.sums);
+        addWeight(addSums(part.tally.sums, take(added.sums)));
         addHistogram(part.tally.latencies, added.latencies);
       }
     },
     countParts: () => parts,
+    weight: () => bound.weight(),
     checkSize() {
-      if (interval !== undefined && (parts > maxParts || entries > maxEntries)) {
+      if (interval !== undefined && parts > maxParts) {
         throw invalid(`The series have more than ${maxParts} points: choose a longer interval or a shorter time`);
       }
     },
@@ -109,9 +143,11 @@ export function createCounter({ by, interval, splitAt }: Division): Counter {
         for (const part of parts.values()) addSums(tally.sums, part.tally.sums);
         addTally(all, tally);
       }
+      if (crowd !== undefined) all.sums.feedback = crowd;
       return {
         groups: Array.from(groups, ([group, { tally, parts }]) => ({ group, tally, parts: [...parts.values()] })),
         all,
+        isCrowded: crowd !== undefined,
       };
     },
   };

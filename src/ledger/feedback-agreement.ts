@@ -1,33 +1,32 @@
 // How far two authors agree on the records that both judged.
 import type { Database } from "../database/database.ts";
-import type { FeedbackValue } from "../schema/feedback.ts";
 import { findLogRange } from "./blocks.ts";
+import { mostFrequent } from "./feedback-tally.ts";
 import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
 /** How many records both authors judged, on how many they gave the same value, and Cohen's kappa, which may be undefined. */
 export type Agreement = { records: number; agreed: number; kappa: number | undefined };
 
-/** Compares what two authors gave under a name. The feedback must be read with its authors. */
+const maxValues = 20_000; // of an author that are counted separately. The rare ones beyond hardly agree by chance
+
+/** Compares what two authors gave, who are those whose feedback is read. */
 export async function findAgreement(
   database: Database,
   matching: ScanOptions,
-  name: string,
-  authors: readonly [string, string],
   report: (share: number) => void,
 ): Promise<Agreement> {
-  const counts = authors.map(() => new Map<FeedbackValue, number>());
+  const counts = [new Map<number, number>(), new Map<number, number>()];
   let records = 0, agreed = 0;
   const range = await findLogRange(database, matching.filter);
-  await scanAll(database, matching, range, ({ feedback }) => {
-    const values = authors.map((author) =>
-      feedback.find((piece) => piece.name === name && piece.author === author)?.value
-    );
-    const [one, other] = values;
+  await scanAll(database, matching, range, ({ voices: [one, other] }) => {
     if (one === undefined || other === undefined) return;
     records++;
     if (one === other) agreed++;
-    for (const [nth, value] of values.entries()) counts[nth]!.set(value!, (counts[nth]!.get(value!) ?? 0) + 1);
+    for (const [nth, value] of [one, other].entries()) {
+      const own = counts[nth]!.set(value, (counts[nth]!.get(value) ?? 0) + 1);
+      if (own.size > maxValues) counts[nth] = mostFrequent(own, maxValues / 2);
+    }
   }, report);
   return { records, agreed, kappa: kappaOf(records, agreed, counts[0]!, counts[1]!) };
 }
@@ -36,8 +35,8 @@ export async function findAgreement(
 function kappaOf(
   records: number,
   agreed: number,
-  one: Map<FeedbackValue, number>,
-  other: Map<FeedbackValue, number>,
+  one: Map<number, number>,
+  other: Map<number, number>,
 ): number | undefined {
   let products = 0;
   for (const [value, count] of one) products += count * (other.get(value) ?? 0);

@@ -1,99 +1,143 @@
-// Feedback in scans of the log: how it is read with a slice, and what records must have of it.
-import type { Row } from "../database/database.ts";
+// Feedback in scans of the log: how its counts are read with a slice, and what records must have of it.
+import type { Database, Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
-import type { FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
-
-/** A piece of feedback on a record. Its author is empty unless authors are read. */
-export type SlicePiece = { name: string; value: FeedbackValue; author: string };
-
-/** The kind of the values under each name to read. */
-export type FeedbackKinds = ReadonlyMap<string, FeedbackKind>;
-
-export const noFeedback: readonly SlicePiece[] = [];
+import type { FeedbackNames } from "./feedback-words.ts";
 
 /**
- * What the statement of a slice joins: the offsets of the records that have feedback, and in the same order what it says. Names
- * come as their places among the kinds: numbers take less time than texts.
+ * Feedback on a record: from `begin` to `end` each item of these lists is a value under a name, and how many pieces have it. A
+ * value is a number, 0 or 1 for a boolean, or the number of a label. Those of a name follow one another.
  */
-export function feedbackOfSlice(kinds: FeedbackKinds | undefined, withAuthors = false) {
-  if (!kinds?.size) return { tables: "", sql: "", args: {} };
-  const tables = `,
-    wanted_name(place, name) as materialized (select key, value from json_each(:names))`;
-  // Rows come in the order of the primary key, the only index. To ask for that order takes twice the time.
-  const sql = ` cross join (
-    select group_concat(f.position - :first) as judged, group_concat(n.place) as names,
-      json_group_array(f.value) as given, ${withAuthors ? "json_group_array(f.author)" : "null"} as authors
-    from feedback f not indexed cross join wanted_name n on n.name = f.name
-    where f.position >= :first and f.position < :end
-  )`;
-  return { tables, sql, args: { names: JSON.stringify([...kinds.keys()]) } };
-}
-
-/** Finds the feedback on the record at an offset, ordered by name. */
-export function readFeedback(row: Row, kinds: FeedbackKinds | undefined): (offset: number) => readonly SlicePiece[] {
-  const offsets = kinds?.size ? textOrNull(row, "judged") : null;
-  if (offsets === null) return () => noFeedback;
-  const at: number[] = JSON.parse(`[${offsets}]`);
-  const places: number[] = JSON.parse(`[${textOrNull(row, "names")}]`);
-  const given: (number | string)[] = JSON.parse(textOrNull(row, "given")!);
-  const authors: string[] = JSON.parse(textOrNull(row, "authors") ?? "[]");
-  const names = [...kinds!];
-  const toPiece = (nth: number): SlicePiece => {
-    const [name, kind] = names[places[nth]!]!, value = given[nth]!;
-    return { name, value: kind === "boolean" ? value === 1 : value, author: authors[nth] ?? "" };
-  };
-  // By offset, one more than where its pieces begin. Records come in no order.
-  const begins = new Int32Array(at.at(-1)! + 1);
-  for (let nth = at.length; nth-- > 0;) begins[at[nth]!] = nth + 1;
-  return (offset) => {
-    const begin = begins[offset];
-    if (!begin) return noFeedback;
-    let next = begin - 1;
-    const pieces = [toPiece(next++)];
-    while (at[next] === offset) pieces.push(toPiece(next++));
-    return pieces;
-  };
-}
-
-/** What a piece of feedback must say. `number` is what the text stands for, if it is true, false or a number. */
-export type FeedbackCondition = {
-  name: string;
-  comparison: "=" | "!=" | "<" | "<=" | ">" | ">=";
-  text: string;
-  number: number | undefined;
+export type RecordFeedback = { lists: CountLists; begin: number; end: number };
+type CountLists = {
+  names: FeedbackNames;
+  nameIds: readonly number[];
+  values: readonly number[];
+  pieces: readonly number[];
 };
 
+export const noFeedback: RecordFeedback = {
+  lists: { names: new Map(), nameIds: [], values: [], pieces: [] },
+  ...{ begin: 0, end: 0 },
+};
+
+/** The feedback to read: under these names, which are all of the workspace or some. */
+export type FeedbackReads = { names: FeedbackNames; isAll: boolean };
+
+/** How many counts one query reads: some 300 kB. A record has at most 1000. */
+const maxCounts = 8_192;
+
+const listsOf = (counts: string): string => `
+    select group_concat(place) as places, group_concat(name_id) as name_ids, group_concat(value) as amounts,
+      group_concat(pieces) as pieces from (${counts} limit ${maxCounts + 1})`;
+
+const ofNames = ({ isAll }: FeedbackReads) => isAll ? "" : "and c.name_id in (select value from json_each(:names))";
+const argsOf = ({ names, isAll }: FeedbackReads) => isAll ? {} : { names: JSON.stringify([...names.keys()]) };
+
 /**
- * Which feedback records must have, all of it, and which they must lack: that under a name, or any, and all of an author, whose
- * name must be read.
+ * What the statement of a slice joins: the counts of feedback on its records (r), which `records` joins and `conditions` choose.
+ * They are lists of numbers, in which those of a record follow one another.
  */
+export function feedbackOfSlice(reads: FeedbackReads | undefined, records: string, conditions: string) {
+  if (!reads?.names.size) return { sql: "", args: {} };
+  const counts = `select r.position - :first as place, c.name_id, c.value, c.pieces
+    from ${records} cross join feedback_counts c on c.position = r.position ${ofNames(reads)} where ${conditions}`;
+  return { sql: ` cross join (${listsOf(counts)})`, args: argsOf(reads) };
+}
+
+/** Finds the feedback on a record by its place in the lists. The object is reused. */
+export type FeedbackOf = (place: number) => RecordFeedback;
+
+/** The feedback in a slice. Undefined if it is too much for one query. */
+export function readFeedback(row: Row, reads: FeedbackReads | undefined): FeedbackOf | undefined {
+  if (!reads?.names.size) return () => noFeedback;
+  const { places, feedbackOf } = readLists(row, reads);
+  return places.length > maxCounts ? undefined : feedbackOf;
+}
+
+function readLists(row: Row, { names }: FeedbackReads): { places: number[]; feedbackOf: FeedbackOf } {
+  const read = (list: string): number[] => JSON.parse(`[${textOrNull(row, list) ?? ""}]`);
+  const places = read("places");
+  const lists = { names, nameIds: read("name_ids"), values: read("amounts"), pieces: read("pieces") };
+  // By place, one more than where its counts begin. Records come in no order.
+  const begins = new Int32Array(places.reduce((most, place) => Math.max(most, place), 0) + 1);
+  for (let nth = places.length; nth-- > 0;) begins[places[nth]!] = nth + 1;
+  const feedback: RecordFeedback = { lists, begin: 0, end: 0 };
+  const feedbackOf = (place: number) => {
+    const begin = begins[place];
+    if (!begin) return noFeedback;
+    feedback.begin = begin - 1;
+    feedback.end = begin;
+    while (places[feedback.end] === place) feedback.end++;
+    return feedback;
+  };
+  return { places, feedbackOf };
+}
+
+const batchRecords = 2_048;
+
+/** Reads the feedback on the records at positions, in their order and in parts of bounded size, however much it is. */
+export async function* readMuchFeedback(
+  database: Database,
+  positions: readonly number[],
+  reads: FeedbackReads,
+): AsyncGenerator<{ positions: readonly number[]; feedbackOf: FeedbackOf }> {
+  const sql = listsOf(`select p.key as place, c.name_id, c.value, c.pieces
+    from json_each(:positions) p cross join feedback_counts c on c.position = p.value ${ofNames(reads)}`);
+  for (let next = 0, length = batchRecords; next < positions.length;) {
+    const batch = positions.slice(next, next + length);
+    const [row] = await database.read({ sql, args: { positions: JSON.stringify(batch), ...argsOf(reads) } });
+    const { places, feedbackOf } = readLists(row!, reads);
+    // The last record may have more than was read.
+    const count = places.length > maxCounts ? Math.max(1, places.at(-1)!) : batch.length;
+    yield { positions: batch.slice(0, count), feedbackOf };
+    next += count;
+    length = Math.min(batchRecords, 2 * count);
+  }
+}
+
+/**
+ * What feedback under a name must be, whoever gave it. A name without a number is not in use. Without a value nothing is
+ * equal to it, and all else differs from it.
+ */
+export type FeedbackCondition = {
+  nameId: number | null;
+  comparison: "=" | "!=" | "<" | "<=" | ">" | ">=";
+  /** A number, 0 or 1 for a boolean, or the number of a label. */
+  value: number | null;
+};
+
+/** Stands for every name. */
+export const anyName = "*";
+
+/** Which feedback records must have, all of it, and which they must lack: that under a name, or any, and all of an author. */
 export type FeedbackFilter = {
   feedback?: FeedbackCondition[] | undefined;
-  withoutFeedback?: string | undefined;
+  withoutFeedback?: { nameId: number | null } | typeof anyName | undefined;
   withoutAuthor?: string | undefined;
 };
 
-export const anyName = "*";
+const operators = { "=": "is", "!=": "is not" } as const;
 
-/** Makes a test of the feedback on a record. Any piece of a name may fulfil a condition. */
-export function matchesFeedback(
-  { feedback: conditions = [], withoutFeedback, withoutAuthor }: FeedbackFilter,
-): ((pieces: readonly SlicePiece[]) => boolean) | undefined {
-  if (conditions.length === 0 && withoutFeedback === undefined && withoutAuthor === undefined) return undefined;
-  const isUnwanted = ({ name, author }: SlicePiece) =>
-    withoutFeedback === anyName || name === withoutFeedback || author === withoutAuthor;
-  return (pieces) =>
-    !pieces.some(isUnwanted) && conditions.every((condition) => pieces.some((piece) => fulfils(piece, condition)));
-}
-
-function fulfils(piece: SlicePiece, { name, comparison, text, number }: FeedbackCondition): boolean {
-  if (piece.name !== name) return false;
-  if (comparison === "=" || comparison === "!=") {
-    const isSame = typeof piece.value === "string" ? piece.value === text : Number(piece.value) === number;
-    return isSame === (comparison === "=");
+/** The conditions of a filter for feedback on a record (r), each with `and` before it. */
+export function testsOfFeedback({ feedback = [], withoutFeedback, withoutAuthor }: FeedbackFilter) {
+  const args: Record<string, number | string | null> = {};
+  const tests = feedback.map(({ nameId, comparison, value }, nth) => {
+    args[`name${nth}`] = nameId;
+    args[`value${nth}`] = value;
+    const operator = comparison === "=" || comparison === "!=" ? operators[comparison] : comparison;
+    return `exists (select 1 from feedback_counts
+      where position = r.position and name_id = :name${nth} and value ${operator} :value${nth})`;
+  });
+  if (withoutFeedback !== undefined) {
+    const ofName = withoutFeedback === anyName ? "" : "and name_id = :withoutName";
+    if (withoutFeedback !== anyName) args.withoutName = withoutFeedback.nameId;
+    tests.push(`not exists (select 1 from feedback_counts where position = r.position ${ofName})`);
   }
-  if (typeof piece.value === "string" || number === undefined) return false;
-  const difference = Number(piece.value) - number;
-  if (difference === 0) return comparison.endsWith("=");
-  return difference < 0 === comparison.startsWith("<");
+  if (withoutAuthor !== undefined) {
+    args.withoutAuthor = withoutAuthor;
+    // The length of a text is read without the text.
+    tests.push(`not exists (select 1 from feedback where position = r.position
+      and octet_length(author) = octet_length(:withoutAuthor) and author = :withoutAuthor)`);
+  }
+  return { sql: tests.map((test) => `and ${test}`).join("\n"), args };
 }

@@ -30,6 +30,7 @@ const usualLimits: Limits = {
 };
 const maxDeployments = 256; // that are counted by themselves
 const partsAtOnce = 8; // that are counted in one pass
+const tallyWeight = 16; // of feedback, which takes as much memory as a tally
 
 export function createKeptTallies(given: Partial<Limits> = {}): KeptTallies {
   const limits = { ...usualLimits, ...given };
@@ -40,7 +41,7 @@ export function createKeptTallies(given: Partial<Limits> = {}): KeptTallies {
 export function isKept({ filter, reads }: ScanOptions): boolean {
   const { deployIds, promptVersions: _versions, from: _from, to: _to, ...others } = filter;
   return deployIds.length <= maxDeployments && Object.values(others).every((value) => value === undefined) &&
-    !reads?.keys && !reads?.sessions && !reads?.authors;
+    !reads?.keys && !reads?.sessions && !reads?.voices;
 }
 
 /**
@@ -93,7 +94,8 @@ async function openParts(
   range: LogRange,
 ) {
   const { filter: { deployIds }, costing, failures = [], reads } = matching;
-  const view = await sha256(JSON.stringify([costing.prices, [...failures], [...reads?.feedback ?? []], interval]));
+  const names = [...reads?.feedback?.names ?? []];
+  const view = await sha256(JSON.stringify([costing.prices, [...failures], names, interval]));
   const keysOf = (part: number) => deployIds.map((deployId) => `${view} ${deployId} ${part}`);
   // That these deployments together have too many tallies. Each may have few.
   const all = await sha256(deployIds.join()), crowdedKeyOf = (part: number) => `${view} ${all} ${part}`;
@@ -169,15 +171,16 @@ async function readStates(database: Database, { first, end }: LogRange, length: 
 
 function createPartCounter(interval: Interval) {
   const counter = createCounter({ by: "version", interval });
+  const size = () => counter.countParts() + counter.weight() / tallyWeight;
   let oldest = Infinity, newest = -Infinity;
   return {
-    /** Returns how many tallies it adds: 0 or 1. */
+    /** Returns how many tallies it adds, or as much feedback. */
     visit(record: MeasuredRecord): number {
-      const before = counter.countParts();
+      const before = size();
       oldest = Math.min(oldest, record.createdAt);
       newest = Math.max(newest, record.createdAt);
       counter.visit(record);
-      return counter.countParts() - before;
+      return size() - before;
     },
     finish(state: string): CountedPart {
       const versions = counter.finish().groups.map(({ group, tally, parts }) => ({

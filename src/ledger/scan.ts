@@ -6,22 +6,21 @@ import type { Database } from "../database/database.ts";
 import type { LogRange } from "./blocks.ts";
 import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
-import { matchesFeedback } from "./feedback-scan.ts";
-import type { FeedbackFilter } from "./feedback-scan.ts";
+import { readMuchFeedback } from "./feedback-scan.ts";
 import { unknownModel } from "./pricing.ts";
 import { amountOf } from "./rates.ts";
 import { decode, readSlice } from "./slices.ts";
 import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 
 /** Which records of some deployments to find. Every condition must hold. */
-export type RecordFilter = IndexFilter & DocumentFilter & FeedbackFilter & {
+export type RecordFilter = IndexFilter & DocumentFilter & {
   /** Latency in ms. */
   slowerThan?: number | undefined;
   /** Input and output together. */
   moreTokensThan?: number | undefined;
   costlierThan?: Amount | undefined;
   model?: string | undefined;
-  /** A part of the session's id, whatever the case. It needs sessions to be read, as conditions on feedback need feedback. */
+  /** A part of the session's id, whatever the case. It needs sessions to be read. */
   sessionContains?: string | undefined;
 };
 
@@ -29,8 +28,9 @@ export type RecordFilter = IndexFilter & DocumentFilter & FeedbackFilter & {
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
   if (needsDocuments(filter)) return "documents";
   const { keyId, rolloutId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
-  const ofNumbers = [slowerThan, moreTokensThan, costlierThan, model, sessionContains, matchesFeedback(filter)];
-  const tested = [keyId, rolloutId, ...ofNumbers];
+  const { feedback, withoutFeedback, withoutAuthor } = filter;
+  const ofFeedback = [feedback, withoutFeedback, withoutAuthor];
+  const tested = [keyId, rolloutId, slowerThan, moreTokensThan, costlierThan, model, sessionContains, ...ofFeedback];
   return tested.every((value) => value === undefined) ? "index" : "numbers";
 }
 
@@ -100,13 +100,36 @@ async function visitSlice(
   const matching = (use: Visit): Visit => (record) => {
     if (tests.every((test) => test(record))) use(record);
   };
-  if (!needsDocuments(filter)) return decode(slice, costing, failures, tests.length === 0 ? visit : matching(visit));
-  const candidates = new Map<number, MeasuredRecord>();
-  decode(slice, costing, failures, matching((record) => void candidates.set(record.position, { ...record })));
-  const isMatch = matchesDocument(filter);
-  for await (const { position, document } of readDocuments(database, [...candidates.keys()])) {
-    if (isMatch(document)) visit(candidates.get(position)!);
+  const hasFeedback = slice.feedbackOf !== undefined;
+  if (hasFeedback && !needsDocuments(filter)) {
+    return decode(slice, costing, failures, tests.length === 0 ? visit : matching(visit));
   }
+  const records = new Map<number, MeasuredRecord>();
+  const keep: Visit = (record) => void records.set(record.position, { ...record, feedback: { ...record.feedback } });
+  decode(slice, costing, failures, matching(keep));
+  if (needsDocuments(filter)) await keepMatches(database, filter, records);
+  if (hasFeedback) return records.forEach(visit);
+  const positions = [...records.keys()].sort((a, b) => a - b);
+  for await (const part of readMuchFeedback(database, positions, slice.reads.feedback!)) {
+    for (const [place, position] of part.positions.entries()) {
+      visit({ ...records.get(position)!, feedback: part.feedbackOf(place) });
+    }
+  }
+}
+
+/** Removes the records whose documents do not match. */
+async function keepMatches(
+  database: Database,
+  filter: RecordFilter,
+  records: Map<number, MeasuredRecord>,
+): Promise<void> {
+  const isMatch = matchesDocument(filter), positions = [...records.keys()];
+  const left = new Set(positions);
+  for await (const { position, document } of readDocuments(database, positions)) {
+    if (isMatch(document)) left.delete(position);
+  }
+  // A record may have been deleted meanwhile.
+  for (const position of left) records.delete(position);
 }
 
 type Test = (record: MeasuredRecord) => boolean;
@@ -128,7 +151,5 @@ function testsOf(filter: RecordFilter): Test[] {
     const wanted = fold(sessionContains);
     tests.push(({ session }) => fold(session).includes(wanted));
   }
-  const isMatch = matchesFeedback(filter);
-  if (isMatch !== undefined) tests.push(({ feedback }) => isMatch(feedback));
   return tests;
 }

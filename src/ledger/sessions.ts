@@ -5,6 +5,7 @@ import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange, goesOn } from "./blocks.ts";
 import type { LogRange, SearchRequest } from "./blocks.ts";
+import { createFeedbackBound } from "./feedback-bound.ts";
 import { scan, scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
@@ -41,14 +42,9 @@ export async function listSessions(
   while (low > scope.first && chosen.size <= limit && goesOn(request, start - low, scanLimit)) {
     const part = { first: Math.max(scope.first, low - sliceLength), end: low };
     const newest = new Map<string, number>();
-    await scan(
-      database,
-      { ...matching, reads: { ...matching.reads, sessions: true } },
-      part,
-      ({ session, position }) => {
-        if (position > (newest.get(session) ?? 0)) newest.set(session, position);
-      },
-    );
+    await scan(database, { ...matching, reads: { sessions: true } }, part, ({ session, position }) => {
+      if (position > (newest.get(session) ?? 0)) newest.set(session, position);
+    });
     for (const [session, position] of [...newest].sort(([, a], [, b]) => b - a)) {
       if (!chosen.has(session)) chosen.set(session, position);
     }
@@ -59,12 +55,13 @@ export async function listSessions(
   const ids = [...chosen.keys()].slice(0, limit);
   const next = chosen.size > limit ? [...chosen.values()][limit]! + 1 : low > scope.first ? low : null;
   // A session with newer records that match was on an earlier page.
-  const earlier = await countSessions(database, matching, ids, { first: start, end: scope.end });
+  const earlier = await findSessions(database, matching, ids, { first: start, end: scope.end });
   const left = ids.filter((id) => !earlier.has(id));
-  const tallies = await countSessions(database, counted, left, scope, progress.counted);
+  const { tallies, rest } = await countSessions(database, counted, left, scope, progress.counted);
+  const nextPosition = rest === undefined ? next : chosen.get(rest)! + 1;
   return {
     items: left.flatMap((id) => tallies.get(id) ?? []),
-    nextCursor: next === null ? null : `${next}_${scope.end}`,
+    nextCursor: nextPosition === null ? null : `${nextPosition}_${scope.end}`,
   };
 }
 
@@ -76,31 +73,60 @@ export async function findSession(
   report: (share: number) => void,
 ): Promise<SessionTally | undefined> {
   const scope = await findLogRange(database, matching.filter);
-  const isFound = matching === counted ||
-    (await countSessions(database, matching, [sessionId], scope)).has(sessionId);
+  const isFound = matching === counted || (await findSessions(database, matching, [sessionId], scope)).has(sessionId);
   if (!isFound) return undefined;
-  return (await countSessions(database, counted, [sessionId], scope, report)).get(sessionId);
+  return (await countSessions(database, counted, [sessionId], scope, report)).tallies.get(sessionId);
 }
 
-/** Counts the records of some sessions in a range of the log. */
-async function countSessions(
+const ofSessions = ({ filter, reads, ...options }: ScanOptions, sessionIds: string[]): ScanOptions => ({
+  ...options,
+  filter: { ...filter, sessionIds },
+  reads: { ...reads, sessions: true },
+});
+
+/** The sessions that have records that match in a range of the log. */
+async function findSessions(
   database: Database,
-  { filter, reads, ...options }: ScanOptions,
+  { reads: _, ...matching }: ScanOptions,
   sessionIds: string[],
   scope: LogRange,
-  report?: (share: number) => void,
-): Promise<Map<string, SessionTally>> {
-  const tallies = new Map<string, SessionTally>();
-  if (sessionIds.length === 0) return tallies;
-  const matching = { ...options, filter: { ...filter, sessionIds }, reads: { ...reads, sessions: true } };
-  await scanAll(database, matching, scope, (record) => {
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  if (sessionIds.length === 0) return found;
+  await scanAll(database, ofSessions(matching, sessionIds), scope, ({ session }) => void found.add(session));
+  return found;
+}
+
+/**
+ * Counts the records of some sessions in a range of the log. If these have feedback under too many names, the last ones are
+ * left out: `rest` is the first of those.
+ */
+async function countSessions(
+  database: Database,
+  counted: ScanOptions,
+  sessionIds: string[],
+  scope: LogRange,
+  report: (share: number) => void,
+): Promise<{ tallies: Map<string, SessionTally>; rest: string | undefined }> {
+  const tallies = new Map<string, SessionTally>(), left = [...sessionIds];
+  let rest: string | undefined;
+  if (sessionIds.length === 0) return { tallies, rest };
+  const places = new Map(sessionIds.map((id, place) => [id, place]));
+  const bound = createFeedbackBound(() => Array.from(tallies.values(), ({ feedback }) => feedback));
+  await scanAll(database, ofSessions(counted, sessionIds), scope, (record) => {
     const { session, createdAt } = record;
+    if (places.get(session)! >= left.length) return;
     const tally = getOrAdd(tallies, session, () => {
       return { sessionId: session, ...emptyOutcomes(), firstAt: createdAt, lastAt: createdAt };
     });
-    addOutcome(tally, record);
+    const added = addOutcome(tally, record);
     tally.firstAt = Math.min(tally.firstAt, createdAt);
     tally.lastAt = Math.max(tally.lastAt, createdAt);
+    if (added === 0 || bound.add(added) || left.length === 1) return;
+    const over = left.splice(Math.ceil(left.length / 2));
+    [rest] = over;
+    for (const id of over) tallies.delete(id);
+    bound.recount();
   }, report);
-  return tallies;
+  return { tallies, rest };
 }

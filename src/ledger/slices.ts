@@ -5,8 +5,10 @@ import type { Database, Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
 import { blocksOfRange } from "./blocks.ts";
 import type { LogRange, TimeRange } from "./blocks.ts";
-import { feedbackOfSlice, noFeedback, readFeedback } from "./feedback-scan.ts";
-import type { FeedbackKinds, SlicePiece } from "./feedback-scan.ts";
+import { feedbackOfSlice, noFeedback, readFeedback, testsOfFeedback } from "./feedback-scan.ts";
+import type { FeedbackFilter, FeedbackOf, FeedbackReads, RecordFeedback } from "./feedback-scan.ts";
+import { noVoices, readVoices, voicesOfSlice } from "./feedback-voices.ts";
+import type { VoiceReads, Voices } from "./feedback-voices.ts";
 import { isCount } from "../schema/values.ts";
 import { boundLatency } from "./histogram.ts";
 import type { Model, Pricing, RatesAt } from "./pricing.ts";
@@ -58,15 +60,17 @@ export type MeasuredRecord = {
   session: string;
   /** Only if keys are read. */
   keyId: KeyId;
-  /** Ordered by name. Only if feedback is read. */
-  feedback: readonly SlicePiece[];
+  /** Only if feedback is read. */
+  feedback: RecordFeedback;
+  /** Only if what authors gave is read. */
+  voices: Voices;
 };
 
-/** What to read besides: long texts, and the feedback under some names. */
-export type Reads = { sessions?: boolean; keys?: boolean; feedback?: FeedbackKinds; authors?: boolean };
+/** What to read besides: long texts, feedback, and what some authors gave. */
+export type Reads = { sessions?: boolean; keys?: boolean; feedback?: FeedbackReads; voices?: VoiceReads };
 
 /** Which records to read: what SQLite can tell. */
-export type IndexFilter = TimeRange & {
+export type IndexFilter = TimeRange & FeedbackFilter & {
   deployIds: DeploymentId[];
   /** The records of one of these sessions. */
   sessionIds?: string[] | undefined;
@@ -91,8 +95,8 @@ type OptionalMeasures = [
   charge?: string,
 ];
 
-/** What was read of a slice. */
-export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads };
+/** What was read of a slice. Its feedback is undefined if it is too much for one query. */
+export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads; feedbackOf: FeedbackOf | undefined };
 
 const manyLookups = 128;
 
@@ -110,7 +114,7 @@ const ofCall = (column: string) =>
 /** Reads the records of a range, and of others in its commits if a time is given. */
 export async function readSlice(
   database: Database,
-  { deployIds, sessionIds, statuses, promptVersions, keyId, rolloutId, from, to }: IndexFilter,
+  { deployIds, sessionIds, statuses, promptVersions, keyId, rolloutId, from, to, ...ofFeedback }: IndexFilter,
   range: LogRange,
   reads: Reads,
 ): Promise<Slice> {
@@ -121,46 +125,53 @@ export async function readSlice(
     ...{ keyId, rolloutId, from, to },
   }).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   const has = Object.fromEntries(given.map(([name]) => [name, true]));
-  const feedback = feedbackOfSlice(reads.feedback, reads.authors);
   const isOne = deployIds.length === 1;
   // A few deployments, and sessions of them, are looked up in each block. With many it is faster to read all of it.
-  const ofDeployment = deployIds.length * (sessionIds?.length ?? 1) > manyLookups
-    ? "diagnoses r on r.position >> 8 = block.number cross join deployment on deployment.id = r.deployment_id"
-    : "deployment cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = deployment.id";
+  const records = deployIds.length * (sessionIds?.length ?? 1) > manyLookups
+    ? "block cross join diagnoses r on r.position >> 8 = block.number cross join deployment on deployment.id = r.deployment_id"
+    : "block cross join deployment cross join diagnoses r on r.position >> 8 = block.number and r.deployment_id = deployment.id";
+  const tests = testsOfFeedback(ofFeedback);
+  const conditions = `r.position >= :first and r.position < :end
+    ${has.sessionIds ? "and r.session_id in (select value from json_each(:sessionIds))" : ""}
+    ${has.promptVersions ? "and r.prompt_version in (select value from json_each(:promptVersions))" : ""}
+    ${has.statuses ? "and r.status in (select value from json_each(:statuses))" : ""}
+    ${has.keyId ? `and ${ofCall("api_key_id")} = :keyId` : ""}
+    ${has.rolloutId ? `and ${ofCall("rollout_id")} = :rolloutId` : ""}
+    ${has.from ? "and (select max(created_at) from time) >= :from" : ""}
+    ${has.to ? "and (select min(created_at) from time) < :to" : ""}
+    ${tests.sql}`;
+  const feedback = feedbackOfSlice(reads.feedback, records, conditions);
+  const voices = voicesOfSlice(reads.voices, records, conditions);
   const sql = `${blocksOfRange},
     deployment(ordinal, id) as materialized (select key, value from json_each(:deployIds)),
     time(position, created_at) as materialized (
       select position, created_at from commits
       where position >= coalesce((select max(position) from commits where position <= :first), 0) and position < :end
       order by position
-    )${feedback.tables}
+    )
     select * from (
       select group_concat(position) as positions, group_concat(created_at) as times from time
-    )${reads.keys ? ` cross join (${keysOfCalls})` : ""}${feedback.sql} cross join (
+    )${reads.keys ? ` cross join (${keysOfCalls})` : ""}${feedback.sql}${voices.sql} cross join (
       -- Two lists take less time than a longer text for each record.
       select group_concat(r.position - :first) as offsets, group_concat(
         ${isOne ? "" : "deployment.ordinal || ',' || "}${
     reads.sessions ? "json_quote(r.session_id) || ',' || " : ""
   }r.statistics
       ) as numbers
-      from block cross join ${ofDeployment}
-      where r.position >= :first and r.position < :end
-        ${has.sessionIds ? "and r.session_id in (select value from json_each(:sessionIds))" : ""}
-        ${has.promptVersions ? "and r.prompt_version in (select value from json_each(:promptVersions))" : ""}
-        ${has.statuses ? "and r.status in (select value from json_each(:statuses))" : ""}
-        ${has.keyId ? `and ${ofCall("api_key_id")} = :keyId` : ""}
-        ${has.rolloutId ? `and ${ofCall("rollout_id")} = :rolloutId` : ""}
-        ${has.from ? "and (select max(created_at) from time) >= :from" : ""}
-        ${has.to ? "and (select min(created_at) from time) < :to" : ""}
+      from ${records} where ${conditions}
     )`;
-  const args = { deployIds: JSON.stringify(deployIds), ...range, ...feedback.args, ...Object.fromEntries(given) };
+  const args = {
+    deployIds: JSON.stringify(deployIds),
+    ...{ ...range, ...feedback.args, ...voices.args, ...tests.args },
+    ...Object.fromEntries(given),
+  };
   const [row] = await database.read({ sql, args });
-  return { row: row!, first: range.first, isOne, reads };
+  return { row: row!, first: range.first, isOne, reads, feedbackOf: readFeedback(row!, reads.feedback) };
 }
 
 /** Calls `visit` with each record of a slice, in no order. The object is reused: copy what you keep. */
 export function decode(
-  { row, first, isOne, reads }: Slice,
+  { row, first, isOne, reads, feedbackOf = () => noFeedback }: Slice,
   { pricing, modelOf, prefersPrices }: Costing,
   failures: ReadonlySet<number>,
   visit: (record: MeasuredRecord) => void,
@@ -190,8 +201,9 @@ export function decode(
     session: "",
     keyId: "" as KeyId,
     feedback: noFeedback,
+    voices: noVoices,
   };
-  const feedbackAt = readFeedback(row, reads.feedback);
+  const voicesOf = readVoices(row, reads.voices);
   let commit = 0, call = 0;
   // Those of the version of the record before, which most records share.
   let ofVersion: Model | undefined, ratesAt: RatesAt = unpriced, rates: Rates | undefined;
@@ -210,7 +222,8 @@ export function decode(
     record.writtenHour = rest === undefined ? 0 : boundedBy(record.written, rest[5]);
     record.media = rest?.[6] ?? 0;
     record.position = first + offsets[nth]!;
-    record.feedback = feedbackAt(offsets[nth]!);
+    record.feedback = feedbackOf(offsets[nth]!);
+    record.voices = voicesOf(offsets[nth]!);
     commit = indexAt(positions, record.position, commit);
     if (reads.keys) record.keyId = keys[call = indexAt(calls, offsets[nth]!, call)]!;
     const createdAt = times[commit]!;

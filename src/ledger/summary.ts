@@ -2,6 +2,7 @@
 import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
 import type { Figures, RecordStats } from "../schema/ledger.ts";
 import { toFeedbackStats } from "./feedback-tally.ts";
+import type { Labels } from "./feedback-words.ts";
 import { addHistogram, digitsOf, eachCount, latencyBucket, latencyOf, numberOf, percentiles } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import { wilson } from "./intervals.ts";
@@ -16,7 +17,7 @@ type StatusMeaning = { status: number; name: string; isFailure: boolean };
 const namesFailures = (meanings: StatusMeaning[]): boolean => meanings.some(({ isFailure }) => isFailure);
 
 /** What was counted in parts of the time, together. */
-export function toFigures(parts: Part[], meanings: StatusMeaning[]): Figures {
+export function toFigures(parts: Part[], meanings: StatusMeaning[], labels: Labels): Figures {
   const { sums, latencies } = emptyPart();
   for (const { tally } of parts) {
     addSums(sums, tally.sums);
@@ -34,7 +35,7 @@ export function toFigures(parts: Part[], meanings: StatusMeaning[]): Figures {
       completion: Number(totalOf(tokens.output)),
     },
     cost: { total: decimalText(totalCost(cost)), unpriced: records - cost.records },
-    feedback: toFeedbackStats(feedback),
+    feedback: toFeedbackStats(feedback, labels),
   };
 }
 
@@ -44,7 +45,7 @@ const meanDecimals = 12;
 const roundLatency = (latency: number) => latencyOf(latencyBucket(latency));
 
 /** What a tally has counted. `failures` is null if the workspace names no status that counts as one. */
-export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
+export function toStats(tally: Tally, meanings: StatusMeaning[], labels: Labels): RecordStats {
   const { records, failures, statuses, latency, tokens, cost, feedback } = tally.sums;
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });
   const shown = [...statuses].sort(([a, one], [b, other]) => other - one || a - b).slice(0, shownStatuses);
@@ -82,7 +83,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[]): RecordStats {
       ...ranked(tally.costs, costText),
       mean: cost.records === 0 ? null : decimalText(divideAmount(total, cost.records, meanDecimals)),
     },
-    feedback: toFeedbackStats(feedback),
+    feedback: toFeedbackStats(feedback, labels),
   };
 }
 

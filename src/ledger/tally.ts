@@ -1,7 +1,7 @@
 // Counts records: statuses, latency, tokens and cost. Sums are exact.
 import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
 import type { Amount, ExactSum } from "../common/decimal.ts";
-import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";
+import { addFeedback, addFeedbackTallies, unitBytes, weightOf } from "./feedback-tally.ts";
 import type { FeedbackTallies } from "./feedback-tally.ts";
 import {
   addHistogram,
@@ -68,10 +68,7 @@ const maxStatuses = 2_000; // counted separately: clients may send any number of
 const mostFrequent = (counts: Map<number, number>, count: number): Map<number, number> =>
   new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, count));
 
-/**
- * Counts a record: in `part` too if there is one, which then has the sums. Returns how many names and labels its feedback is
- * the first of.
- */
+/** Counts a record: in `part` too if there is one, which then has the sums. Returns the weight that its feedback adds. */
 export function addRecord(tally: Tally, part: PartTally | undefined, record: MeasuredRecord): number {
   const { latency, input, output, cached, written, cost } = record;
   const sums = part === undefined ? tally.sums : part.sums;
@@ -100,7 +97,7 @@ export function addOutcome(outcomes: Outcomes, record: MeasuredRecord): number {
   addCosts(outcomes, record);
   if (record.isFailure) outcomes.failures++;
   addStatus(outcomes, record.status, 1);
-  return record.feedback.length === 0 ? 0 : addFeedback(outcomes.feedback, record.feedback);
+  return addFeedback(outcomes.feedback, record.feedback);
 }
 
 export function addCosts(costs: Costs, { cost }: Pick<MeasuredRecord, "cost">): void {
@@ -132,7 +129,7 @@ export function addAllCosts(costs: Costs, { records, cost }: Costs): void {
   costs.cost.others += totalCost(cost);
 }
 
-/** Adds what was counted of other records. Returns how many names and labels of feedback these are the first of. */
+/** Adds what was counted of other records. Returns the weight that their feedback adds. */
 export function addSums(sums: Sums, other: Sums): number {
   const { failures, statuses, latency, tokens } = other;
   addAllCosts(sums, other);
@@ -147,9 +144,10 @@ export function addSums(sums: Sums, other: Sums): number {
   return addFeedbackTallies(sums.feedback, other.feedback);
 }
 
-export function addTally(tally: Tally, other: Tally): void {
-  addSums(tally.sums, other.sums);
+/** Adds what was counted of other records. Returns the weight that their feedback adds. */
+export function addTally(tally: Tally, other: Tally): number {
   addHistograms(tally, other);
+  return addSums(tally.sums, other.sums);
 }
 
 /** Adds all that a tally has but its sums. */
@@ -164,12 +162,12 @@ export const packedTally = ({ sums, latencies, tokens, costs }: Tally): Tally =>
 
 export const packedPart = ({ sums, latencies }: PartTally): PartTally => ({ sums, latencies: packed(latencies) });
 
-const sumsBytes = 1_000, labelBytes = 100; // in memory, roughly
+const sumsBytes = 1_000; // in memory, roughly
 
 /** Roughly how many bytes of memory a tally takes, or one of a part of the time. */
 export const bytesOf = ({ sums, ...counts }: Tally | PartTally): number =>
   Object.values(counts).reduce((bytes, histogram) => bytes + histogramBytes(histogram), sumsBytes) +
-  [...sums.feedback.values()].reduce((bytes, { labels }) => bytes + sumsBytes + labelBytes * labels.size, 0);
+  unitBytes * weightOf(sums.feedback);
 
 /** The exact cost of all records that have one. */
 export function totalCost({ byRate, others }: CostSum): Amount {

@@ -1,10 +1,12 @@
 // Checks the alerts: counts the records and the calls in the time of each, and says in the audit log which fire and which resolve.
 // The numbers are those of statistics of the same time.
 import { durationText } from "../common/duration.ts";
+import { groupBy } from "../common/group-by.ts";
 import { Refusal } from "../common/errors.ts";
 import type { AlertId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
+import { createLabels } from "../ledger/feedback-words.ts";
 import { countReads } from "../ledger/reads.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { toStats } from "../ledger/summary.ts";
@@ -110,14 +112,18 @@ export async function checkAlerts(store: Store, isOver: () => boolean = () => fa
     const now = clock();
     const [claimed] = await database.write([claim(text(row, "ids"), now)]);
     if (claimed!.length === 0) continue;
-    try {
-      const turns = new Map(claimed!.map((row) => [text<AlertId>(row, "id"), integer(row, "turn")]));
-      await checkTogether(store, turns, now, run);
-    } catch (error) {
-      // Its workspace was deleted meanwhile.
-      if (error instanceof Refusal && error.kind === "not_found") continue;
-      // Those that fail do not keep the others from being checked.
-      run.error ??= error;
+    const turns = new Map(claimed!.map((row) => [text<AlertId>(row, "id"), integer(row, "turn")]));
+    const alerts = await readAlerts(database, [...turns.keys()]);
+    // Whether an alert on records fires depends on no feedback.
+    for (const together of groupBy(alerts, ({ condition }) => readCondition(condition).isFeedback).values()) {
+      try {
+        await checkTogether(store, together, turns, now, run);
+      } catch (error) {
+        // Its workspace was deleted meanwhile.
+        if (error instanceof Refusal && error.kind === "not_found") continue;
+        // Those that fail do not keep the others from being checked.
+        run.error ??= error;
+      }
     }
   }
   return run;
@@ -126,16 +132,15 @@ export async function checkAlerts(store: Store, isOver: () => boolean = () => fa
 /** Checks alerts that count the same records. */
 async function checkTogether(
   session: Store,
+  alerts: Alert[],
   turns: ReadonlyMap<AlertId, number>,
   now: number,
   run: AlertRun,
 ): Promise<void> {
   const { database } = session;
-  const alerts = await readAlerts(database, [...turns.keys()]), [first] = alerts;
-  if (first === undefined) return;
-  const scope = await scopeOf(session, first);
+  const scope = await scopeOf(session, alerts[0]!);
   const conditions = new Map(alerts.map(({ id, condition }) => [id, readCondition(condition)]));
-  const counts = await count(session, scope, [now - first.overMs, now], [...conditions.values()]);
+  const counts = await count(session, scope, [now - alerts[0]!.overMs, now], [...conditions.values()]);
   const unchanged: Statement[] = [];
   for (const alert of alerts) {
     const { id } = alert, turn = turns.get(id)!, condition = conditions.get(id)!;
@@ -180,12 +185,14 @@ async function count(
 ): Promise<Counts | undefined> {
   if (scope.deployments.length === 0) return undefined;
   const { database } = store, deployIds = deployIdsOf(scope), { workspace } = scope;
-  const matching = await toCount(store, scope, { from, to });
+  const names = conditions.flatMap(({ name, isFeedback }) => isFeedback ? [name] : []);
+  const matching = await toCount(store, scope, { from, to }, names);
   const { all } = await countRecords(store, matching, { by: "version" }, () => {});
   const reads = conditions.some(needsReads)
     ? await countReads(database, { workspaceId: workspace.id, deployIds, from, to })
     : 0;
-  return { stats: toStats(all, workspace.statuses), reads };
+  // Alerts watch no labels.
+  return { stats: toStats(all, workspace.statuses, createLabels()), reads };
 }
 
 /** Whether a condition holds. Null if that cannot be said: too few records, or too short a time for silence. */

@@ -4,6 +4,7 @@ import type { DeploymentId } from "../common/ids.ts";
 import { latencyOf, numberOf } from "../ledger/histogram.ts";
 import type { Histogram } from "../ledger/histogram.ts";
 import { feedbackMoments, truesOf } from "../ledger/feedback-tally.ts";
+import { createLabels } from "../ledger/feedback-words.ts";
 import { newcombe } from "../ledger/intervals.ts";
 import type { Moments } from "../ledger/intervals.ts";
 import { intervalOf, meanDifference } from "../ledger/mean-difference.ts";
@@ -100,16 +101,22 @@ async function readSides(
 ): Promise<Read[]> {
   const scope = await scopeOfDeployment(management, deployId);
   const { workspace: { statuses }, deployments: [{ reference }] } = scope;
-  const { filter, ...how } = await toCount(management, scope, input);
+  const { filter, ...how } = await toCount(management, scope, input, "all");
   const named = versions.filter((version) => version !== undefined);
   const promptVersions = named.length === versions.length ? named : undefined;
-  const matching = { ...how, filter: { ...filter, promptVersions } };
   const report = reportRead(management, suffix);
-  const { groups, all } = await countRecords(management, matching, { by: "version" }, report);
-  return versions.map((version) => {
-    const tally = version === undefined ? all : groups.find(({ group }) => group === version)?.tally ?? emptyTally();
-    return { side: { deployId, reference, version: version ?? null, ...toStats(tally, statuses) }, tally };
+  const count = (promptVersions: number[] | undefined) =>
+    countRecords(management, { ...how, filter: { ...filter, promptVersions } }, { by: "version" }, report);
+  const { groups, all, isCrowded } = await count(promptVersions);
+  // All versions together may have too much feedback to count it by version, but not one or two.
+  const own = isCrowded && named.length > 0 ? (await count(named)).groups : groups;
+  const labels = createLabels();
+  const sides = versions.map((version) => {
+    const tally = version === undefined ? all : own.find(({ group }) => group === version)?.tally ?? emptyTally();
+    return { side: { deployId, reference, version: version ?? null, ...toStats(tally, statuses, labels) }, tally };
   });
+  await labels.read(management.database);
+  return sides;
 }
 
 type Differences = Comparison["differences"];

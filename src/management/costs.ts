@@ -69,7 +69,7 @@ export const readCosts = operation({
   async run(management, { workspaceId, month }) {
     const { database } = management;
     const scope = await scopeOfWorkspace(management, { workspaceId });
-    const matching = await toCount(management, scope, { from: startOfMonth(month), to: endOfMonth(month) });
+    const matching = await toCount(management, scope, { from: startOfMonth(month), to: endOfMonth(month) }, []);
     const { all, keys, models, otherModels } = await countCosts(database, matching, reportRead(management));
     const ofDeployment = ({ deployment }: KeyCosts) => {
       const { id: deployId, reference } = scope.deployments[deployment]!;

@@ -47,14 +47,10 @@ export const readFeedbackAgreement = operation({
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
     const rule = (await readFeedbackNames(management, workspaceId)).find((rule) => rule.name === name);
     if (rule === undefined) return { name, kind: null, records: 0, agreed: 0, kappa: null };
-    const { reads, ...matching } = await toScan(management, scope, filter);
-    const feedback = new Map([...reads?.feedback ?? [], [name, rule.kind]]);
     const [one = "", other = ""] = authors.split(",");
     const { records, agreed, kappa = null } = await findAgreement(
       management.database,
-      { ...matching, reads: { feedback, authors: true } },
-      name,
-      [one, other],
+      { ...await toScan(management, scope, filter), reads: { voices: { name, authors: [one, other] } } },
       reportRead(management),
     );
     return { name, kind: rule.kind, records, agreed, kappa };

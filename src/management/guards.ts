@@ -81,6 +81,10 @@ export function requireUnits(guard: string, names: { name: string; kind: Feedbac
   }
 }
 
+/** The names of the feedback that is limited. */
+export const feedbackIn = (guard: string): string[] =>
+  readLimits(guard).flatMap(({ name, isFeedback }) => isFeedback ? [name] : []);
+
 /** The probability of error of each sequence. */
 export const levelOf = (guard: string, certain: number): number => (1 - certain / 100) / readLimits(guard).length;
 

@@ -6,7 +6,9 @@ import { notFound } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { numberPattern } from "../common/json-text.ts";
 import { anyName } from "../ledger/feedback-scan.ts";
-import type { FeedbackCondition, FeedbackKinds } from "../ledger/feedback-scan.ts";
+import type { FeedbackCondition } from "../ledger/feedback-scan.ts";
+import { findWords, readNames } from "../ledger/feedback-words.ts";
+import type { Word } from "../ledger/feedback-words.ts";
 import { noCosting } from "../ledger/scan.ts";
 import type { RecordFilter, ScanOptions } from "../ledger/scan.ts";
 import { feedbackNamePattern, toKept } from "../schema/feedback.ts";
@@ -16,7 +18,6 @@ import * as v from "./values.ts";
 import { readCosting } from "./costing.ts";
 import { listOfWorkspace, requireDeployment } from "./deployments.ts";
 import type { Deployment } from "./deployments.ts";
-import { readFeedbackNames } from "./feedback-names.ts";
 import type { Store } from "./operation.ts";
 import { failuresOf, readStatuses, requireFailures, statusList } from "./statuses.ts";
 import { requireWorkspace } from "./workspaces.ts";
@@ -125,16 +126,18 @@ export const deployIdsOf = ({ deployments }: Scope): DeploymentId[] => deploymen
 type Input = Members<typeof recordFilter>;
 
 /** What the ledger looks for. Names of statuses are those of the workspace. */
-export function toFilter(
+export async function toFilter(
+  { database }: Store,
   scope: Scope,
-  { sessionId, status, failures, promptVersion, rollout, costlierThan, where, feedback, ...rest }:
+  { sessionId, status, failures, promptVersion, rollout, costlierThan, where, feedback, withoutFeedback, ...rest }:
     & Input
     & Pick<RecordFilter, "sessionContains">,
-): RecordFilter {
+): Promise<RecordFilter> {
+  const { workspace } = scope;
   const filter: RecordFilter = { ...rest, rolloutId: rollout, deployIds: deployIdsOf(scope) };
   if (sessionId !== undefined) filter.sessionIds = [sessionId];
   if (promptVersion !== undefined) filter.promptVersions = [promptVersion];
-  const { statuses: names } = scope.workspace;
+  const { statuses: names } = workspace;
   const wanted = status === undefined ? undefined : readStatuses(status, names);
   const failing = failures ? requireFailures(names) : undefined;
   if (wanted ?? failing) filter.statuses = wanted?.filter((code) => failing?.includes(code) ?? true) ?? failing;
@@ -143,48 +146,69 @@ export function toFilter(
     const at = line.indexOf("=");
     return { path: line.slice(0, at), value: line.slice(at + 1) };
   });
-  filter.feedback = feedback?.split("\n").map(readCondition);
+  const conditions = feedback?.split("\n").map(splitCondition);
+  const words = await findWords(database, workspace.id, [
+    ...conditions?.flatMap(({ name, text }) => [name, text]) ?? [],
+    ...withoutFeedback === undefined ? [] : [withoutFeedback],
+  ]);
+  filter.feedback = conditions?.map((condition) => toCondition(condition, words));
+  if (withoutFeedback === anyName) filter.withoutFeedback = anyName;
+  else if (withoutFeedback !== undefined) {
+    filter.withoutFeedback = { nameId: nameIn(words, withoutFeedback)?.id ?? null };
+  }
   return filter;
 }
 
-/** `correctness<0.5` or `correctness < 0.5`. A number is compared as it would be kept. */
-function readCondition(line: string): FeedbackCondition {
+/** `correctness<0.5` or `correctness < 0.5` in its parts. */
+type ConditionText = { name: string; comparison: FeedbackCondition["comparison"]; text: string };
+
+function splitCondition(line: string): ConditionText {
   const [, name, before, comparison, value] = /^([^!=<> ]+)( *)([!<>]=|[=<>])(.*)$/su.exec(line)!;
   // A label may begin with a space.
-  const text = before === "" && !/^[<>]/.test(comparison!) ? value : value!.trimStart();
-  const isNumber = new RegExp(`^${numberPattern}$`).test(text!);
-  const number = isNumber ? toKept(Number(text)) as number : { true: 1, false: 0 }[text!];
-  return { name: name!, comparison: comparison as FeedbackCondition["comparison"], text: text!, number };
+  const text = before === "" && !/^[<>]/.test(comparison!) ? value! : value!.trimStart();
+  return { name: name!, comparison: comparison as FeedbackCondition["comparison"], text };
 }
 
-/** The kinds of the feedback of a workspace: of all of it, or of what a filter needs. */
-async function readKinds(store: Store, { workspace }: Scope, needed?: RecordFilter): Promise<FeedbackKinds> {
-  const { feedback = [], withoutFeedback } = needed ?? { withoutFeedback: anyName };
-  if (feedback.length === 0 && withoutFeedback === undefined) return new Map();
-  const isNeeded = (name: string) =>
-    withoutFeedback === anyName || name === withoutFeedback || feedback.some((condition) => condition.name === name);
-  const names = await readFeedbackNames(store, workspace.id);
-  return new Map(names.filter(({ name }) => isNeeded(name)).map(({ name, kind }) => [name, kind]));
+/** A name of the workspace. Other workspaces may have feedback under the same word. */
+function nameIn(words: ReadonlyMap<string, Word>, name: string): Word | undefined {
+  const word = words.get(name);
+  return word?.kind === null ? undefined : word;
+}
+
+/** A number is compared as it would be kept. Labels are equal or not. */
+function toCondition({ name, comparison, text }: ConditionText, words: ReadonlyMap<string, Word>): FeedbackCondition {
+  const { id: nameId = null, kind = null } = nameIn(words, name) ?? {};
+  const isEquality = comparison === "=" || comparison === "!=";
+  if (kind === "label") return { nameId, comparison, value: isEquality ? words.get(text)?.id ?? null : null };
+  const isNumber = new RegExp(`^${numberPattern}$`).test(text);
+  const value = isNumber ? toKept(Number(text)) as number : { true: 1, false: 0 }[text];
+  return { nameId, comparison, value: value ?? null };
 }
 
 /** What the ledger scans for to list records. */
 export async function toScan(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
-  const filter = toFilter(scope, input);
+  const filter = await toFilter(store, scope, input);
   const isPriced = filter.costlierThan !== undefined || filter.model !== undefined;
-  const [costing, feedback] = await Promise.all([
-    isPriced ? readCosting(store.database, filter.deployIds) : noCosting,
-    readKinds(store, scope, filter),
-  ]);
-  return { filter, costing, reads: { feedback } };
+  return { filter, costing: isPriced ? await readCosting(store.database, filter.deployIds) : noCosting };
 }
 
-/** The same to count them, with their costs, failures and feedback. */
-export async function toCount(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
-  const filter = toFilter(scope, input);
-  const failures = new Set(failuresOf(scope.workspace.statuses));
-  const [costing, feedback] = await Promise.all([
-    readCosting(store.database, filter.deployIds),
-    readKinds(store, scope),
+/**
+ * The same to count them, with their costs and failures, and with their feedback: all of it, or that under some names, however
+ * many others there are.
+ */
+export async function toCount(
+  store: Store,
+  scope: Scope,
+  input: Input,
+  names: readonly string[] | "all",
+): Promise<ScanOptions> {
+  const { database } = store, { workspace } = scope;
+  const filter = await toFilter(store, scope, input);
+  const failures = new Set(failuresOf(workspace.statuses));
+  const isAll = names === "all";
+  const [costing, ofNames] = await Promise.all([
+    readCosting(database, filter.deployIds),
+    isAll || names.length > 0 ? readNames(database, workspace.id, isAll ? undefined : names) : new Map(),
   ]);
-  return { filter, costing, failures, reads: { feedback } };
+  return { filter, costing, failures, reads: { feedback: { names: ofNames, isAll } } };
 }

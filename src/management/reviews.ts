@@ -7,7 +7,6 @@ import type { ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { findNewest, findRandom } from "../ledger/sample.ts";
-import type { ScanOptions } from "../ledger/scan.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { described, listOf, oneOf, option, refined } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -61,7 +60,8 @@ export const createReview = operation({
     await Promise.all([requireNames(management, workspaceId, names), requireRoom(management, "reviews", workspaceId)]);
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
     const matching = await toScan(management, scope, filter);
-    const wanted = withoutOwn ? await withoutAuthor(management, workspaceId, matching, createdBy) : matching;
+    const withoutAuthor = withoutOwn ? createdBy : undefined;
+    const wanted = { ...matching, filter: { ...matching.filter, withoutAuthor } };
     const positions = seed === null
       ? await findNewest(database, wanted, most, reportSearch(management))
       : await findRandom(database, wanted, most, seed, reportRead(management));
@@ -99,18 +99,6 @@ const insertRecords = (id: ReviewId, positions: number[]): Statement => ({
     where exists (select 1 from diagnoses where position = p.value) returning 1`,
   args: { id, positions: JSON.stringify(positions) },
 });
-
-/** The same records without those that an author has given feedback. */
-async function withoutAuthor(
-  store: Store,
-  workspaceId: WorkspaceId,
-  { filter, ...matching }: ScanOptions,
-  author: string,
-): Promise<ScanOptions> {
-  const rules = await readFeedbackNames(store, workspaceId);
-  const feedback = new Map(rules.map(({ name, kind }) => [name, kind]));
-  return { ...matching, filter: { ...filter, withoutAuthor: author }, reads: { feedback, authors: true } };
-}
 
 /** Throws if the workspace takes no feedback under one of the names. */
 async function requireNames(store: Store, workspaceId: WorkspaceId, names: string[]): Promise<void> {

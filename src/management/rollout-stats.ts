@@ -6,6 +6,7 @@ import { compareArms } from "../ledger/arm-differences.ts";
 import type { ArmDifference, CompareOptions } from "../ledger/arm-differences.ts";
 import { countArms, tallyOf } from "../ledger/arms.ts";
 import type { CountedStep, Step } from "../ledger/arms.ts";
+import { createLabels } from "../ledger/feedback-words.ts";
 import type { Interval } from "../ledger/intervals.ts";
 import { sampleRatio } from "../ledger/sample-ratio.ts";
 import { toStats } from "../ledger/summary.ts";
@@ -80,10 +81,20 @@ export const RolloutStats = shape("RolloutStats", {
     }),
     "Whether callers are divided as the share says. Of more than 100,000 sessions, a part is counted",
   ),
-  differences: listOf(Difference),
+  differences: described(
+    listOf(Difference),
+    "Of feedback, the names with the most: at most 100 numbers, shares and labels together",
+  ),
   sentence: described(v.text, "What these records show, for people. It names no winner"),
+  isFeedbackLeftOut: described(
+    v.boolean,
+    "Whether feedback is left out, because there is feedback under too many names in all steps together",
+  ),
 });
 export type RolloutStats = Infer<typeof RolloutStats>;
+
+/** The same for people. */
+export const feedbackNotCompared = "Feedback has too many names to compare it";
 
 const wantedPercent = predicate<number>(
   "a number above 0 and below 100",
@@ -115,9 +126,12 @@ export const readRolloutStats = operation({
     const scope = await scopeOfDeployment(management, id);
     const rollout = await requireRollout(management, id, rolloutId);
     const wanted = { points: (difference ?? defaultPoints) / 100, ratio: (difference ?? defaultPercent) / 100 };
-    const { steps, differences } = await measureRollout(management, scope, rollout, { wanted }, reportRead(management));
-    const { statuses } = scope.workspace;
-    const [base, candidate] = (["base", "candidate"] as const).map((arm) => toStats(tallyOf(steps, arm), statuses));
+    const report = reportRead(management);
+    const { steps, differences, isCrowded } = await measureRollout(management, scope, rollout, { wanted }, report);
+    const { statuses } = scope.workspace, labels = createLabels();
+    const [base, candidate] = (["base", "candidate"] as const)
+      .map((arm) => toStats(tallyOf(steps, arm), statuses, labels));
+    await labels.read(management.database);
     const ratio = ratioOf(steps);
     return {
       rollout,
@@ -133,6 +147,7 @@ export const readRolloutStats = operation({
       sampleRatio: { ...ratio, sentence: describeRatio(ratio) },
       differences: differences.map((found) => ({ ...found, sentence: describeDifference(found) })),
       sentence: summarize(base!.records + candidate!.records, differences, ratio),
+      isFeedbackLeftOut: isCrowded,
     };
   },
 });
@@ -162,16 +177,21 @@ export async function measureRollout(
   store: Store,
   scope: Scope,
   rollout: Rollout,
-  { level = 0.05, wanted }: Partial<Pick<CompareOptions, "level" | "wanted">>,
+  { level = 0.05, wanted, names = "all" }:
+    & Partial<Pick<CompareOptions, "level" | "wanted">>
+    & { names?: readonly string[] | "all" },
   report?: (share: number) => void,
-): Promise<{ steps: CountedStep[]; differences: ArmDifference[] }> {
-  const { filter, ...how } = await toCount(store, scope, {});
+): Promise<{ steps: CountedStep[]; differences: ArmDifference[]; isCrowded: boolean }> {
+  const { filter, ...how } = await toCount(store, scope, {}, names);
   const matching = { ...how, filter: { ...filter, rolloutId: rollout.id, from: rollout.startedAt } };
   const division = { candidate: rollout.version, steps: await readSteps(store, rollout) };
-  const steps = await countArms(store.database, matching, division, report);
-  const hasFailures = scope.workspace.statuses.some(({ isFailure }) => isFailure);
+  const { steps, isCrowded } = await countArms(store.database, matching, division, report);
+  const hasFailures = scope.workspace.statuses.some(({ isFailure }) => isFailure), labels = createLabels();
   const bounds = boundsOf(await readFeedbackNames(store, scope.workspace.id));
-  return { steps, differences: compareArms(steps, { hasFailures, bounds, level, wanted }) };
+  const differences = compareArms(steps, { hasFailures, bounds, level, wanted }, labels);
+  await labels.read(store.database);
+  // A label may have been withdrawn meanwhile.
+  return { steps, differences: differences.filter(({ label }) => label !== ""), isCrowded };
 }
 
 /** The bounds of the values of each name that has two. */

@@ -4,6 +4,8 @@ import type { Page } from "../common/domain.ts";
 import type { RecordId } from "../common/ids.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";
 import { toFeedbackStats } from "../ledger/feedback-tally.ts";
+import { createLabels } from "../ledger/feedback-words.ts";
+import type { Labels } from "../ledger/feedback-words.ts";
 import { noCosting } from "../ledger/scan.ts";
 import * as sessions from "../ledger/sessions.ts";
 import type { SessionTally } from "../ledger/sessions.ts";
@@ -60,16 +62,21 @@ export const listSessions = operation({
   ): Promise<Page<Session>> {
     const { database } = management;
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
-    const counted = await toCount(management, scope, { from, to });
+    const counted = await toCount(management, scope, { from, to }, "all");
     const matching = Object.values(conditions).every((condition) => condition === undefined)
       ? counted
-      : { ...counted, filter: toFilter(scope, { from, to, ...conditions }) };
-    const scan = { matching, counted };
-    const toItem = (tally: SessionTally) => toSession(tally, failuresOf(scope.workspace.statuses) !== undefined);
+      : { ...counted, filter: await toFilter(management, scope, { from, to, ...conditions }) };
+    const scan = { matching, counted }, labels = createLabels();
+    const namesFailures = failuresOf(scope.workspace.statuses) !== undefined;
+    const toItems = async (tallies: SessionTally[]) => {
+      const items = tallies.map((tally) => toSession(tally, namesFailures, labels));
+      await labels.read(database);
+      return items;
+    };
     const report = reportRead(management);
     if (sessionId !== undefined) {
       const tally = await sessions.findSession(database, scan, sessionId, report);
-      return { items: tally === undefined ? [] : [toItem(tally)], nextCursor: null };
+      return { items: await toItems(tally === undefined ? [] : [tally]), nextCursor: null };
     }
     const found = reportSearch(management) && ((count: number) => management.report?.(`Sessions found: ${count}`));
     const page = await listSealed(
@@ -79,13 +86,14 @@ export const listSessions = operation({
       { limit, cursor },
       (page) => sessions.listSessions(database, scan, page, { found, counted: report }),
     );
-    return { items: page.items.map(toItem), nextCursor: page.nextCursor };
+    return { items: await toItems(page.items), nextCursor: page.nextCursor };
   },
 });
 
 function toSession(
   { sessionId, records, failures, cost, feedback, firstAt, lastAt }: SessionTally,
   namesFailures: boolean,
+  labels: Labels,
 ): Session {
   return {
     sessionId,
@@ -93,7 +101,7 @@ function toSession(
     failures: namesFailures ? failures : null,
     cost: decimalText(totalCost(cost)),
     unpriced: records - cost.records,
-    feedback: toFeedbackStats(feedback),
+    feedback: toFeedbackStats(feedback, labels),
     firstAt,
     lastAt,
   };

@@ -2,6 +2,8 @@
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { intervals, seriesOf } from "../ledger/counting.ts";
 import type { Group, Interval, Part } from "../ledger/counting.ts";
+import { createLabels } from "../ledger/feedback-words.ts";
+import type { Labels } from "../ledger/feedback-words.ts";
 import { countRecords } from "../ledger/stats.ts";
 import { toFigures, toStats } from "../ledger/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
@@ -19,6 +21,16 @@ const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
 const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
 const maxVersions = 1_000, maxPromotions = 1_000;
+const isFeedbackLeftOut = described(
+  v.boolean,
+  "Whether only `all` has feedback, because there is feedback under too many names in all parts together. A shorter time or " +
+    "fewer deployments have all of it",
+);
+
+/** The same for people. */
+export const feedbackLeftOut =
+  "Feedback has too many names to show it by version, deployment and time. Choose a shorter time";
+
 const Promotion = exactly({ at: v.timestamp, version: described(v.positive, "The version that became live") });
 
 export const Stats = shape("Stats", {
@@ -36,6 +48,7 @@ export const Stats = shape("Stats", {
     listOf(Promotion),
     `When which version became live in this time, the oldest first. The last ${maxPromotions}`,
   ),
+  isFeedbackLeftOut,
 });
 export type Stats = Infer<typeof Stats>;
 
@@ -53,29 +66,33 @@ export const readStats = operation({
     const { database } = management;
     const scope = await scopeOfDeployment(management, deployId);
     const { workspace: { statuses }, deployments: [{ reference }] } = scope;
-    const matching = await toCount(management, scope, filter);
+    const matching = await toCount(management, scope, filter, "all");
     const division = { by: "version" as const, interval };
     const { from, to } = filter;
-    const [{ groups, all }, changes] = await Promise.all([
+    const [{ groups, all, isCrowded }, changes] = await Promise.all([
       countRecords(management, matching, division, reportRead(management)),
       listVersionChanges(database, deployId, { limit: maxPromotions, from, to }),
     ]);
     const newest = [...groups].sort((a, b) => b.group - a.group), earlier = newest.splice(maxVersions);
-    return {
+    const labels = createLabels(), ofAll = toStats(all, statuses, labels);
+    const stats: Stats = {
       deployId,
       reference,
       records: all.sums.records,
-      versions: newest.map(({ group: version, tally }) => ({ version, ...toStats(tally, statuses) })),
+      versions: newest.map(({ group: version, tally }) => ({ version, ...toStats(tally, statuses, labels) })),
       otherVersions: { versions: earlier.length, records: recordsOf(earlier) },
-      all: toStats(all, statuses),
+      all: ofAll,
       series: seriesOf(partsOf(groups), interval).map(([at, parts]) => ({
         at,
-        ...toFigures(parts, statuses),
+        ...toFigures(parts, statuses, labels),
         versions: parts.map(({ group: version, tally: { sums: { records } } }) => ({ version, records }))
           .sort((a, b) => a.version - b.version),
       })),
       promotions: changes.map(({ at, to }) => ({ at, version: to })),
+      isFeedbackLeftOut: isCrowded,
     };
+    await labels.read(database);
+    return stats;
   },
 });
 
@@ -106,6 +123,7 @@ const WorkspaceStats = shape("WorkspaceStats", {
     exactly({ deployments: v.count, records: v.count }),
     "All other deployments with records together",
   ),
+  isFeedbackLeftOut,
 });
 export type WorkspaceStats = Infer<typeof WorkspaceStats>;
 
@@ -126,23 +144,26 @@ export const readWorkspaceStats = operation({
   async run(management, { workspaceId, deployId, interval, splitAt, ...filter }) {
     const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
     const { workspace: { statuses }, deployments } = scope;
-    const matching = await toCount(management, scope, filter);
+    const matching = await toCount(management, scope, filter, "all");
     const division = { by: "deployment" as const, interval, splitAt };
-    const { groups, all } = await countRecords(management, matching, division, reportRead(management));
+    const { groups, all, isCrowded } = await countRecords(management, matching, division, reportRead(management));
     const ordered = [...groups].sort((a, b) => recordsOf([b]) - recordsOf([a]) || a.group - b.group);
-    const others = ordered.splice(maxDeployments);
-    const overParts = (parts: Part[]) => toParts(parts, interval, splitAt, statuses);
-    return {
+    const others = ordered.splice(maxDeployments), labels = createLabels();
+    const overParts = (parts: Part[]) => toParts(parts, interval, splitAt, statuses, labels);
+    const stats: WorkspaceStats = {
       workspaceId,
       records: all.sums.records,
-      all: toStats(all, statuses),
+      all: toStats(all, statuses, labels),
       ...overParts(partsOf(groups)),
       deployments: ordered.map(({ group, tally, parts }) => {
         const { id: deployId, reference } = deployments[group]!;
-        return { deployId, reference, ...toStats(tally, statuses), ...overParts(parts) };
+        return { deployId, reference, ...toStats(tally, statuses, labels), ...overParts(parts) };
       }),
       others: { deployments: others.length, records: recordsOf(others) },
+      isFeedbackLeftOut: isCrowded,
     };
+    await labels.read(management.database);
+    return stats;
   },
 });
 
@@ -155,12 +176,14 @@ function toParts(
   interval: Interval | undefined,
   splitAt: number | undefined,
   statuses: StatusName[],
+  labels: Labels,
 ): Pick<WorkspaceStats, keyof typeof overParts> {
-  const series = seriesOf(parts, interval).map(([at, parts]) => ({ at, ...toFigures(parts, statuses) }));
+  const series = seriesOf(parts, interval).map(([at, parts]) => ({ at, ...toFigures(parts, statuses, labels) }));
   if (splitAt === undefined) return { series, split: null };
   const isAfter = ({ at }: Part) => at >= splitAt;
-  const before = parts.filter((part) => !isAfter(part));
-  return { series, split: { before: toFigures(before, statuses), after: toFigures(parts.filter(isAfter), statuses) } };
+  const [before, after] = [parts.filter((part) => !isAfter(part)), parts.filter(isAfter)]
+    .map((side) => toFigures(side, statuses, labels));
+  return { series, split: { before: before!, after: after! } };
 }
 
 export const statsOperations = [readWorkspaceStats, readStats];

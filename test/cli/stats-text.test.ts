@@ -42,6 +42,7 @@ const stats = {
   series: [],
   promotions: [],
   otherVersions: { versions: 0, records: 0 },
+  isFeedbackLeftOut: false,
 };
 
 test("a version shows failures with their interval, statuses by name, latency, tokens and cost", () => {

@@ -6,11 +6,21 @@ import fc from "fast-check";
 import type { KeyId } from "../../src/common/ids.ts";
 import { compareArms } from "../../src/ledger/arm-differences.ts";
 import type { CountedStep } from "../../src/ledger/arms.ts";
+import { noFeedback } from "../../src/ledger/feedback-scan.ts";
+import type { RecordFeedback } from "../../src/ledger/feedback-scan.ts";
 import { addFeedback, addFeedbackTallies, feedbackMoments } from "../../src/ledger/feedback-tally.ts";
 import type { FeedbackTallies } from "../../src/ledger/feedback-tally.ts";
+import { createLabels } from "../../src/ledger/feedback-words.ts";
+import { noVoices } from "../../src/ledger/feedback-voices.ts";
 import { addRecord, emptyTally } from "../../src/ledger/tally.ts";
 
 const test = suite("comparisons of arms");
+
+/** Scores of a record, each of a number of authors. */
+const scoresOf = (values: number[], pieces = values.map(() => 1)): RecordFeedback => ({
+  lists: { names: new Map([[1, { name: "score", kind: "number" }]]), nameIds: values.map(() => 1), values, pieces },
+  ...{ begin: 0, end: values.length },
+});
 
 type Counted = { latency: number | null; tokens: number | null; cost: number | null; score: number | null };
 
@@ -22,7 +32,8 @@ function tallyOf(records: Counted[]) {
       ...{ input: tokens, output: null, cached: 0, written: 0, writtenHour: 0, media: 0 },
       ...{ createdAt: position, model: "", session: "", keyId: "" as KeyId, costSource: "prices" },
       cost: cost === null ? undefined : { units: cost, exponent: -12 },
-      feedback: score === null ? [] : [{ name: "score", value: score, author: "" }],
+      feedback: score === null ? noFeedback : scoresOf([score]),
+      voices: noVoices,
     });
   }
   return tally;
@@ -52,7 +63,7 @@ test("whatever was counted, figures are numbers, and the difference of one step 
       const differences = compareArms(counted.map((each) => toStep(...each)), {
         ...{ hasFailures: true, level, bounds },
         wanted: { points: 0.02, ratio: 0.1 },
-      });
+      }, createLabels());
       for (const { measure, difference, interval, sequence, needed } of differences) {
         const all = [difference, needed, ...[interval, sequence].flatMap((range) => [range?.low, range?.high])];
         assert.ok(
@@ -72,12 +83,14 @@ test("whatever was counted, figures are numbers, and the difference of one step 
 
 test("feedback that is counted in parts has the moments of all of it", () => {
   const value = fc.oneof(fc.double({ min: -5, max: 5, noNaN: true }), fc.constantFrom(1, 5));
+  const piece = fc.tuple(value, fc.constantFrom(1, 1, 2, 20));
   fc.assert(
-    fc.property(fc.array(fc.array(value, { maxLength: 30 }), { minLength: 1, maxLength: 6 }), (parts) => {
-      const all = parts.flat(), tallies: FeedbackTallies = new Map();
+    fc.property(fc.array(fc.array(piece, { maxLength: 30 }), { minLength: 1, maxLength: 6 }), (parts) => {
+      const all = parts.flat().flatMap(([score, times]) => Array.from({ length: times }, () => score));
+      const tallies: FeedbackTallies = new Map();
       for (const part of parts) {
         const own: FeedbackTallies = new Map();
-        for (const score of part) addFeedback(own, [{ name: "score", value: score, author: "" }]);
+        for (const [score, times] of part) addFeedback(own, scoresOf([score], [times]));
         addFeedbackTallies(tallies, own);
       }
       const tally = tallies.get("score");

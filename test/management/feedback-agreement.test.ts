@@ -4,6 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { FeedbackAgreement } from "../../src/management/feedback-agreement.ts";
 import { createWorld, goodBody } from "../helpers.ts";
+import { longest } from "../stored-feedback.ts";
 import type { World } from "../helpers.ts";
 import { refused, taken, toQuery } from "./management.ts";
 
@@ -29,6 +30,7 @@ const values: Record<string, unknown[]> = {
   thumb: [true, false],
   tone: ["kind", "curt", 'odd, "very"'],
   score: [0, 0.5, 1],
+  [longest.name(1)]: [longest.label(1), longest.label(2), "1"],
 };
 
 test("Cohen's kappa is that of published tables", async () => {
@@ -40,6 +42,7 @@ test("Cohen's kappa is that of published tables", async () => {
     ["thumb", [[25, 35], [5, 35]], 0.2593],
     ["tone", [[2, 0, 0], [1, 1, 0], [0, 0, 1]], 0.6875],
     ["score", [[2, 0, 0], [0, 0, 1], [1, 0, 2]], 0.4286],
+    [longest.name(1), [[2, 0, 0], [1, 1, 0], [0, 0, 1]], 0.6875],
   ];
   for (const [name, table, kappa] of tables) {
     const world = await createWorld();

@@ -5,6 +5,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { longest } from "../stored-feedback.ts";
 import { readAll, refused, refusedAs, taken, toLines, toQuery } from "./management.ts";
 
 const test = suite("filter by feedback");
@@ -14,10 +15,21 @@ type Piece = { name: string; value: number | boolean | string; author: string };
 const values: Record<string, fc.Arbitrary<Piece["value"]>> = {
   thumb: fc.boolean(),
   score: fc.constantFrom(-1, 0, 0.1, 0.5, 1, 1e15, 0.1 + 0.2),
-  tone: fc.constantFrom("kind", "1", "true", 'a,b; "c"', "ﬁn\u{1f600}", "=odd"),
+  tone: fc.constantFrom(
+    "kind",
+    "1",
+    "true",
+    'a,b; "c"',
+    "ﬁn\u{1f600}",
+    "=odd",
+    "thumb",
+    longest.label(1),
+    longest.label(2),
+  ),
+  [longest.name(1)]: fc.constantFrom(0, 1),
 };
 const piece = fc.constantFrom(...Object.keys(values)).chain((name) =>
-  fc.record({ name: fc.constant(name), value: values[name]!, author: fc.constantFrom("", "ann", "bob") })
+  fc.record({ name: fc.constant(name), value: values[name]!, author: fc.constantFrom("", "ann", longest.author(1)) })
 );
 const history = fc.array(fc.array(piece, { maxLength: 5 }), { minLength: 12, maxLength: 24 });
 
@@ -45,11 +57,16 @@ const conditions: Record<string, (piece: Piece) => boolean> = {
   'tone=a,b; "c"': ({ name, value }) => name === "tone" && value === 'a,b; "c"',
   "tone==odd": ({ name, value }) => name === "tone" && value === "=odd",
   "tone>0": () => false,
+  "tone=score": () => false,
+  "tone!=score": ({ name }) => name === "tone",
+  [`tone=${longest.label(1)}`]: ({ name, value }) => name === "tone" && value === longest.label(1),
+  [`tone!=${longest.label(2)}`]: ({ name, value }) => name === "tone" && value !== longest.label(2),
+  [`${longest.name(1)}>=1`]: ({ name, value }) => name === longest.name(1) && value === 1,
   "other=1": () => false,
 };
 const filters = fc.record({
   feedback: fc.uniqueArray(fc.constantFrom(...Object.keys(conditions)), { minLength: 1, maxLength: 2 }),
-  withoutFeedback: fc.constantFrom("*", "thumb", "score", "other"),
+  withoutFeedback: fc.constantFrom("*", "thumb", "score", "other", "kind", longest.name(1)),
 }, { requiredKeys: [] });
 
 const give = async (world: World, feedback: (Piece & { record: string })[]) =>
@@ -86,6 +103,21 @@ test("lists, exports, statistics and sessions find the records whose feedback a 
       assert.is(sessions.length, new Set(found.map((id) => sent.findIndex((record) => record.id === id) % 3)).size);
     }
     await world.close();
+  }
+});
+
+test("as many conditions as fit may be given", async () => {
+  const world = await createWorld();
+  const { id } = taken<{ id: string }>(await world.submit(), 201);
+  await give(world, [{ record: id, name: "a", value: 1, author: "" }]);
+  const path = `/workspaces/${world.workspaceId}/diagnoses`;
+  for (const [condition, records] of [["a=1", 1], ["a>1", 0]] as const) {
+    const feedback = ["a=1", condition, ...Array(248).fill("a=1")].join("\n");
+    assert.is((await readAll(world, path + toQuery({ feedback }))).length, records);
+    assert.is(
+      taken(await world.manage("GET", `${path.replace("diagnoses", "stats")}${toQuery({ feedback })}`)).records,
+      records,
+    );
   }
 });
 

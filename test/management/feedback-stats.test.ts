@@ -10,6 +10,7 @@ import type { Stats, WorkspaceStats } from "../../src/management/stats.ts";
 import type { FeedbackStats } from "../../src/schema/feedback.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
+import { longest } from "../stored-feedback.ts";
 import { readAll, taken, toQuery } from "./management.ts";
 
 const test = suite("statistics of feedback");
@@ -20,15 +21,17 @@ const kinds: Record<string, FeedbackStats["kind"]> = {
   score: "number",
   huge: "number",
   tone: "label",
+  [longest.name(1)]: "label",
 };
 const values: Record<string, fc.Arbitrary<unknown>> = {
   thumb: fc.boolean(),
   score: fc.constantFrom(0, 0.1, 0.25, 1, -3),
   huge: fc.constantFrom(1e15 - 1, 1e15, 1e-15, -1e15),
   tone: fc.oneof(fc.constantFrom("kind", "curt"), fc.nat({ max: 14 }).map((n) => `tone "${n}", \u{1f600}`)),
+  [longest.name(1)]: fc.oneof(fc.nat({ max: 12 }).map(longest.label), fc.constantFrom("1", "tone", "thumb")),
 };
 const piece = fc.constantFrom(...Object.keys(values)).chain((name) =>
-  fc.record({ name: fc.constant(name), value: values[name]!, author: fc.constantFrom("", "ann", "bob") })
+  fc.record({ name: fc.constant(name), value: values[name]!, author: fc.constantFrom("", "ann", longest.author(1)) })
 );
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("records"), count: fc.integer({ min: 1, max: 12 }) }) },

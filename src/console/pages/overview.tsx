@@ -12,7 +12,7 @@ import { createDeployment, listDeployments } from "../../management/deployments.
 import type { Deployment } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
 import { listWorkspaceDiagnoses } from "../../management/records.ts";
-import { readWorkspaceStats } from "../../management/stats.ts";
+import { feedbackLeftOut, readWorkspaceStats } from "../../management/stats.ts";
 import type { WorkspaceStats } from "../../management/stats.ts";
 import { listMonths, readUsage } from "../../management/usage.ts";
 import { createPrompt } from "../../management/versions.ts";
@@ -165,7 +165,8 @@ const Done = ({ children }: { children?: Part }): Html => (
 const mostNames = 5;
 
 /** A section of the overview; nothing if none of the records of the last 7 days was rated. */
-async function recentFeedback(visit: ConsoleRequest, { split }: WorkspaceStats): Promise<Part> {
+async function recentFeedback(visit: ConsoleRequest, { split, isFeedbackLeftOut }: WorkspaceStats): Promise<Part> {
+  if (isFeedbackLeftOut) return <p class="hint">{feedbackLeftOut}.</p>;
   if (split === null || split.after.feedback.length === 0) return undefined;
   const { before, after } = split;
   const hrefOf = (feedback: string) => link(visit, ["records"], { last: "7d", feedback });

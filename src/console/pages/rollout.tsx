@@ -8,7 +8,7 @@ import { promoteDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { setRollout, stopRollout } from "../../management/rollout-operations.ts";
-import { readRolloutStats } from "../../management/rollout-stats.ts";
+import { feedbackNotCompared, readRolloutStats } from "../../management/rollout-stats.ts";
 import { ago, dash } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
@@ -213,6 +213,7 @@ async function numbersView(visit: ConsoleRequest, deployment: Deployment, id: Ro
           />
         </Filters>
         {armsView(visit, stats)}
+        {stats.isFeedbackLeftOut && <p class="hint">{feedbackNotCompared}.</p>}
       </Section>
       <Section title="Shares over time">{stepsTable(visit, stats)}</Section>
       {await differenceView(visit, deployment, baseVersion, version)}

@@ -6,7 +6,7 @@ import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
 import { intervals } from "../../ledger/counting.ts";
 import type { Interval } from "../../ledger/counting.ts";
-import { readStats } from "../../management/stats.ts";
+import { feedbackLeftOut, readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
@@ -124,6 +124,7 @@ export function OverTime({ visit, stats, interval, title, panelsOf, children }: 
       {isTable ? numbersTable(chart) : drawChart(chart)}
       {parts > count && <p class="hint">The newest {count} {interval}s are shown. Choose a longer interval for more.
       </p>}
+      {stats.isFeedbackLeftOut && <p class="hint">{feedbackLeftOut}.</p>}
       {children}
     </Section>
   );
