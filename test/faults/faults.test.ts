@@ -9,6 +9,7 @@ import { queueScale } from "./client-queue.ts";
 import { inFolder } from "./fault.ts";
 import { faults } from "./faults.ts";
 import { scale } from "./feedback.ts";
+import { scale as fullScale } from "./full-feedback.ts";
 import { pace } from "./load.ts";
 import { attack, attackNames, maxGrowth } from "./hostile-bodies.ts";
 
@@ -18,6 +19,7 @@ const test = suite(`faults on ${currentRuntime}`);
 const testAtOnce = atOnce(test, 3);
 
 scale.chains = 40;
+fullScale.pieces = 16_000;
 queueScale.step = 1_000;
 // The processors are left to other files. `npm run faults` leaves them nothing.
 Object.assign(pace, { thinkMs: isFull ? 30 : 80, pauseMs: 100 });
@@ -39,6 +41,8 @@ const more: typeof few = [
   ["odd answers to a client's queue", 1],
   ["kill -9 under ten senders of feedback", onNode ? 2 : 1],
   ["kill -9 under ten senders of feedback, on a server", onNode ? 2 : 1, true],
+  ["feedback as much and as long as may be", 1],
+  ["feedback as much and as long as may be, on a server", 1, true],
   ["kill -9 of the server", 1, true],
   ["file removed, replaced or written over", 1],
   ["lock held for 100 ms", 2],

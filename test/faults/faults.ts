@@ -18,6 +18,7 @@ import { feedbackOnFile, feedbackOnServer } from "./feedback.ts";
 import { inFolder, patientSettings, seconds, sleep, spread } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
+import { fullFeedbackOnFile, fullFeedbackOnServer } from "./full-feedback.ts";
 import { fullRecord } from "./full-record.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { logStalls } from "./log-reader.ts";
@@ -243,6 +244,8 @@ export const faults: Record<string, Fault> = {
   "odd answers to a client's queue": oddAnswers,
   "kill -9 under ten senders of feedback": feedbackOnFile,
   "kill -9 under ten senders of feedback, on a server": feedbackOnServer,
+  "feedback as much and as long as may be": fullFeedbackOnFile,
+  "feedback as much and as long as may be, on a server": fullFeedbackOnServer,
   "kill -9 while webhooks get events": webhooksOnFile,
   "kill -9 while webhooks get events, on a server": webhooksOnServer,
   "quota race on a server": raced,
