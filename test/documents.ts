@@ -82,7 +82,7 @@ function wordsOf(line: string): string[] {
 
 function splitCommands(words: string[]): string[][] {
   const commands: string[][] = [[]];
-  for (const word of words) word === "&&" ? commands.push([]) : commands.at(-1)!.push(word);
+  for (const word of words) word === "&&" || word === "|" ? commands.push([]) : commands.at(-1)!.push(word);
   return commands.filter((command) => command.length > 0);
 }
 

@@ -104,6 +104,8 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/edit-members.ts", "files/yaml.ts"],
   ["aws4fetch", "runtime/s3.ts"],
+  ["age-encryption", "runtime/backup-encryption.ts"],
+  ["@scure/base", "runtime/backup-key.ts"],
   ["diff", "management/prompt-text.ts"],
   ["d3-scale", "console/parts/chart.tsx"],
   ["d3-shape", "console/parts/chart.tsx"],

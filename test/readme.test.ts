@@ -172,6 +172,8 @@ const programs: Record<string, (words: string[]) => void> = {
   cd: () => {},
   node: (words) => assert.ok(files.includes(words.at(-1)!), words.at(-1)),
   mkdir: () => {},
+  age: ([direction, ...words]) => assert.equal([direction, words.indexOf("--identity")], ["--decrypt", 0]),
+  gunzip: () => {},
   openssl: () => {},
   umask: () => {},
   sqlite3: () => {},

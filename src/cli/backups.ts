@@ -1,11 +1,11 @@
-// `backup now`, `backup list` and `backup check`: the backups of BACKUP_TO. And what `restore` is given.
+// `backup now`, `backup list`, `backup check` and `backup key`: the backups of BACKUP_TO. And what `restore` is given.
 import { readPlace } from "../common/backup-settings.ts";
 import type { PlaceSettings } from "../common/backup-settings.ts";
 import { readConfig } from "../runtime/config.ts";
 import { ageText } from "../common/duration.ts";
 import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
-import { findBackupKey } from "../runtime/backup-encryption.ts";
+import { findBackupKey, identityOf } from "../runtime/backup-key.ts";
 import { findBackup } from "../runtime/backup-place.ts";
 import { isEncryptedName, timeOf } from "../runtime/backup-names.ts";
 import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups.ts";
@@ -84,6 +84,18 @@ export const backupCommands: Command[] = [
         note: `${name}, from ${formatTime(createdAt)}, is whole: ` +
           (ledgers === 0 ? "it has no ledger yet" : `${counted(ledgers, "ledger")} balanced`),
       };
+    },
+  },
+  {
+    ...readUsage("backup key"),
+    summary:
+      "Print the key in BACKUP_KEY_FILE as age --identity reads it, which opens the backups without promptledger",
+    needs: "nothing",
+    async runLocally({ terminal }) {
+      const key = await findBackupKey(readConfig(terminal.env).backupKeyFile);
+      if (key === undefined) throw invalid("Set BACKUP_KEY_FILE to the file with the key of the backups");
+      const identity = identityOf(key);
+      return { data: { identity }, text: () => `${identity}\n` };
     },
   },
 ];

@@ -4,7 +4,7 @@ import { conflict } from "../common/errors.ts";
 import { timeOf } from "./backup-names.ts";
 import { listBackups, markName } from "./backup-place.ts";
 import type { Place } from "./backup-place.ts";
-import type { Content } from "./backup-encryption.ts";
+import type { Content } from "./content.ts";
 import { download } from "./s3-download.ts";
 import { elementOf, elementsOf, escapeXml, isRefused, oddAnswer, openBucket, readText } from "./s3.ts";
 import type { Patience } from "./s3.ts";

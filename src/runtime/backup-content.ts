@@ -11,9 +11,11 @@ import { createGunzip, createGzip } from "node:zlib";
 import { Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { formatBytes, onFile } from "./atomic-file.ts";
-import { decrypt, encrypt, isEncrypted as beginsEncrypted } from "./backup-encryption.ts";
-import type { BackupKey, Content } from "./backup-encryption.ts";
+import { isAes } from "./backup-aes.ts";
+import type { BackupKey } from "./backup-key.ts";
 import { innerName, timeOf } from "./backup-names.ts";
+import { prepend, withHead } from "./content.ts";
+import type { Content } from "./content.ts";
 import { guardReserve } from "./disk-reserve.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -22,8 +24,15 @@ const gzipLevel = 4; // higher ones take twice as long for a few percent
 /** Whether bytes are the beginning of a compressed backup. */
 const isCompressed = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
+/** Recognizes an encrypted backup, of this version or an older one, by its first bytes. */
+export const isEncrypted = (head: Uint8Array): boolean =>
+  isAes(head) || Buffer.from(head).toString("latin1").startsWith("age-encryption.");
+
 /** Whether bytes are the beginning of a backup that needs unpacking. */
-export const isPacked = (head: Uint8Array): boolean => isCompressed(head) || beginsEncrypted(head);
+export const isPacked = (head: Uint8Array): boolean => isCompressed(head) || isEncrypted(head);
+
+/** Encryption is loaded where it is needed: it takes longer than most commands. */
+const loadEncryption = () => import("./backup-encryption.ts");
 
 /** Passes the content of a backup of a database file to `write`. */
 export async function pack(
@@ -32,12 +41,13 @@ export async function pack(
   key: BackupKey | undefined,
   write: (content: Content) => Promise<void>,
 ): Promise<void> {
+  const encryption = key === undefined ? undefined : await loadEncryption();
   await flow(
     createReadStream(file),
     createGzip({ level: gzipLevel }),
     (bytes) => {
       const named = withName(bytes, name);
-      return write(key === undefined ? named : encrypt(named, key));
+      return write(encryption === undefined ? named : encryption.encrypt(named, key!));
     },
   );
 }
@@ -62,7 +72,7 @@ export type Packed = { content: Content; isEncrypted: boolean; key: BackupKey | 
  * of the database that the backup has inside, which older backups lack.
  */
 export async function unpack(
-  { content, isEncrypted, key }: Packed,
+  packed: Packed,
   file: string,
   { report }: Pick<Terminal, "report">,
   refuse: (cause: string) => Refusal,
@@ -72,10 +82,11 @@ export async function unpack(
   let name: string | undefined;
   const guard = guardReserve(dirname(file));
   try {
+    const content = packed.isEncrypted ? (await loadEncryption()).decrypt(packed.content, packed.key) : packed.content;
     await flow(
-      Readable.from(withHead(isEncrypted ? decrypt(content, key) : content, maxHeader, (head) => {
+      Readable.from(withHead(content, maxHeader, (head, rest) => {
         name = nameIn(head);
-        return head;
+        return prepend(head, rest);
       })),
       createGunzip(),
       async (bytes) => {
@@ -101,35 +112,15 @@ const maxHeader = 100; // bytes, with the name of a database
 
 /** A gzip stream with the name of a backup and its time in its header. `gunzip -N` restores both. */
 const withName = (content: Content, name: string): AsyncGenerator<Uint8Array> =>
-  withHead(content, header.length, (head) => {
+  withHead(content, header.length, (head, rest) => {
     head[header.flags]! |= hasName;
     head.writeUInt32LE(timeOf(name)! / 1000, header.time);
-    const rest = head.subarray(header.length);
-    return Buffer.concat([head.subarray(0, header.length), Buffer.from(`${innerName(name)}\0`), rest]);
+    const named = [head.subarray(0, header.length), Buffer.from(`${innerName(name)}\0`), head.subarray(header.length)];
+    return prepend(Buffer.concat(named), rest);
   });
 
 /** The name in the header of a gzip stream, if there is nothing but a name in it. */
 function nameIn(head: Buffer): string | undefined {
   const end = head.indexOf(0, header.length);
   return head[header.flags] === hasName && end > 0 ? head.toString("latin1", header.length, end) : undefined;
-}
-
-/** A stream whose first bytes, at least `length` of them if it has as many, `change` may replace. */
-async function* withHead(
-  content: Content,
-  length: number,
-  change: (head: Buffer) => Uint8Array,
-): AsyncGenerator<Uint8Array> {
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const chunk of content) {
-    if (head === undefined) {
-      yield chunk;
-      continue;
-    }
-    head = Buffer.concat([head, chunk]);
-    if (head.length < length) continue;
-    yield change(head);
-    head = undefined;
-  }
-  if (head !== undefined) yield change(head);
 }

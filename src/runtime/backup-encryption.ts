@@ -1,81 +1,72 @@
-// Encrypted backups. A file is 8 bytes `PLBACKUP`, 8 bytes that tell keys apart, 12 bytes nonce, what AES-256-GCM makes of the
-// compressed database, and its tag of 16 bytes.
+// Encrypted backups: files of age (https://age-encryption.org/v1), for the public half of the key. age does not say who encrypted
+// a file, and anyone who knows the public half could. So the header of a backup also has a proof that takes the key itself.
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { conflict, invalid } from "../common/errors.ts";
-import { onFile } from "./atomic-file.ts";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { ReadableStream as WebStream } from "node:stream/web";
+import { Decrypter, Encrypter, identityToRecipient, Stanza } from "age-encryption";
+import { conflict } from "../common/errors.ts";
+import { decryptAes, isAes } from "./backup-aes.ts";
+import { identityOf } from "./backup-key.ts";
+import type { BackupKey } from "./backup-key.ts";
+import { prepend, withHead } from "./content.ts";
+import type { Content } from "./content.ts";
 
-export type Content = AsyncIterable<Uint8Array>;
+const proofType = "github.com/promptledger/proof"; // of a stanza, which other programs skip
+const maxHeader = 4096; // bytes. Other programs may add stanzas, and age-encryption sets no bound
 
-export type BackupKey = Readonly<{ bytes: Uint8Array; id: Uint8Array }>;
+/** The file key decrypts one file, and nobody but its recipient and its sender knows it. */
+const proofOf = (key: BackupKey, fileKey: Uint8Array): Buffer =>
+  createHmac("sha256", key).update(proofType).update(fileKey).digest();
 
-const cipher = "aes-256-gcm";
-const magic = "PLBACKUP";
-const keyLength = 32, idLength = 8, nonceLength = 12, tagLength = 16; // bytes
-const headerLength = magic.length + idLength + nonceLength;
-const maxBytes = 2 ** 36 - 32; // that GCM can encrypt with one nonce
+const toStream = (content: Content) => WebStream.from(content) as ReadableStream<Uint8Array>;
 
-/** Reads the key in a file. Throws if it is none. */
-async function readBackupKey(path: string): Promise<BackupKey> {
-  const text = (await onFile(`${path} (BACKUP_KEY_FILE)`, "read", () => readFile(path, "utf8"))).trim();
-  const bytes = Buffer.from(text, /^[\da-f]{64}$/i.test(text) ? "hex" : "base64");
-  // Buffer.from ignores what is not base64.
-  const isKey = bytes.length === keyLength && /^([\da-f]{64}|[\w+/-]{43}=?)$/i.test(text);
-  if (isKey) return { bytes, id: createHmac("sha256", bytes).update(magic).digest().subarray(0, idLength) };
-  throw invalid(
-    `${path} (BACKUP_KEY_FILE) must hold ${keyLength} bytes in hexadecimal or base64, as openssl rand -hex ${keyLength} prints them`,
+export async function* encrypt(content: Content, key: BackupKey): AsyncGenerator<Uint8Array> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(identityOf(key)));
+  encrypter.addRecipient({ wrapFileKey: (fileKey) => [new Stanza([proofType], proofOf(key, fileKey))] });
+  yield* await encrypter.encrypt(toStream(content));
+}
+
+/** Each chunk is proven to be what a holder of the key encrypted, and the end once the generator ends. */
+export async function* decrypt(content: Content, key: BackupKey | undefined): AsyncGenerator<Uint8Array> {
+  if (key === undefined) throw conflict("it is encrypted. Set BACKUP_KEY_FILE to the file with its key");
+  yield* withHead(
+    content,
+    maxHeader,
+    (head, rest) => isAes(head) ? decryptAes(head, rest, key) : decryptAge(head, rest, key),
   );
 }
 
-/** The key of `BACKUP_KEY_FILE`, if that is set. */
-export const findBackupKey = async (path: string | undefined): Promise<BackupKey | undefined> =>
-  path === undefined ? undefined : await readBackupKey(path);
-
-/** Whether bytes are the beginning of an encrypted backup. */
-export const isEncrypted = (head: Uint8Array): boolean =>
-  Buffer.from(head).subarray(0, magic.length).equals(Buffer.from(magic));
-
-export async function* encrypt(content: Content, key: BackupKey): AsyncGenerator<Uint8Array> {
-  const nonce = randomBytes(nonceLength);
-  const encryption = createCipheriv(cipher, key.bytes, nonce);
-  yield Buffer.concat([Buffer.from(magic), key.id, nonce]);
-  let bytes = 0;
-  for await (const chunk of content) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw conflict("The compressed database is larger than 68 GB, and cannot be encrypted");
-    yield encryption.update(chunk);
-  }
-  yield encryption.final();
-  yield encryption.getAuthTag();
+async function* decryptAge(head: Buffer, rest: Content, key: BackupKey): AsyncGenerator<Uint8Array> {
+  const end = head.indexOf("\n", head.indexOf("\n--- ") + 1) + 1;
+  const fileKey = await openHeader(head.subarray(0, end), key);
+  const decrypter = new Decrypter();
+  decrypter.addIdentity({ unwrapFileKey: () => fileKey });
+  yield* await decrypter.decrypt(toStream(prepend(head, rest)));
 }
 
-/** The content is proven to be what was encrypted once the generator ends. */
-export async function* decrypt(content: Content, key: BackupKey | undefined): AsyncGenerator<Uint8Array> {
-  if (key === undefined) throw conflict("it is encrypted. Set BACKUP_KEY_FILE to the file with its key");
-  let decryption: ReturnType<typeof open> | undefined;
-  // The last bytes may be the tag.
-  let held = Buffer.alloc(0);
-  for await (const chunk of content) {
-    held = Buffer.concat([held, chunk]);
-    if (decryption === undefined) {
-      if (held.length < headerLength) continue;
-      decryption = open(held.subarray(0, headerLength), key);
-      held = held.subarray(headerLength);
-    }
-    const end = held.length - tagLength;
-    if (end <= 0) continue;
-    yield decryption.update(held.subarray(0, end));
-    held = held.subarray(end);
-  }
-  if (decryption === undefined || held.length < tagLength) throw conflict("it is cut off");
-  decryption.setAuthTag(held);
-  yield decryption.final();
-}
-
-function open(header: Uint8Array, key: BackupKey) {
-  if (!isEncrypted(header)) throw conflict("it is not an encrypted backup");
-  const id = header.subarray(magic.length, magic.length + idLength);
-  if (!Buffer.from(key.id).equals(id)) throw conflict("it was encrypted with another key than that of BACKUP_KEY_FILE");
-  return createDecipheriv(cipher, key.bytes, header.subarray(-nonceLength), { authTagLength: tagLength });
+/** Returns the file key. Throws if the key does not open the header, or nothing proves its sender. */
+async function openHeader(header: Uint8Array, key: BackupKey): Promise<Uint8Array> {
+  let stanzas: Stanza[] = [];
+  const decrypter = new Decrypter();
+  decrypter.addIdentity({
+    unwrapFileKey(all: Stanza[]) {
+      stanzas = all;
+      return null;
+    },
+  });
+  decrypter.addIdentity(identityOf(key));
+  decrypter.addIdentity({
+    unwrapFileKey() {
+      throw conflict("it was encrypted with another key than that of BACKUP_KEY_FILE");
+    },
+  });
+  const fileKey = await decrypter.decryptHeader(header), proof = proofOf(key, fileKey);
+  const isProof = ({ args: [type], body }: Stanza) =>
+    type === proofType && body.length === proof.length && timingSafeEqual(body, proof);
+  if (stanzas.some(isProof)) return fileKey;
+  throw conflict(
+    "nothing proves who encrypted it: anyone who knows the public half of the key could. If you trust it, decrypt it with age, " +
+      "and restore the result with --allow-unauthenticated",
+  );
 }

@@ -6,7 +6,7 @@ import type { Refusal } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
-import type { BackupKey } from "./backup-encryption.ts";
+import type { BackupKey } from "./backup-key.ts";
 import { openFolderPlace } from "./backup-folder.ts";
 import { countedWith, innerName, timeOf } from "./backup-names.ts";
 import { ownerOf } from "./backup-owner.ts";

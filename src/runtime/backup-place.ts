@@ -2,8 +2,9 @@
 import type { Backup } from "../common/backup-settings.ts";
 import { invalid } from "../common/errors.ts";
 import type { Packed } from "./backup-content.ts";
-import type { BackupKey, Content } from "./backup-encryption.ts";
+import type { BackupKey } from "./backup-key.ts";
 import { isEncryptedName, timeOf } from "./backup-names.ts";
+import type { Content } from "./content.ts";
 
 /** A folder or a bucket. Whatever is in it besides backups is left alone. */
 export type Place = {

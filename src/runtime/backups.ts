@@ -17,7 +17,7 @@ import { copySnapshot } from "../database/snapshot.ts";
 import { percent } from "../management/operation.ts";
 import { createDatabasePart, exists, formatBytes, removeDatabasePart } from "./atomic-file.ts";
 import { pack, unpack } from "./backup-content.ts";
-import { findBackupKey } from "./backup-encryption.ts";
+import { findBackupKey } from "./backup-key.ts";
 import { databaseFileOf } from "./backup.ts";
 import { identify, requireEncryption } from "./backup-identity.ts";
 import type { BackupState } from "./backup-identity.ts";

@@ -18,7 +18,7 @@ import { fileOf } from "../database/source.ts";
 import { noticeBackup } from "../management/backup-notices.ts";
 import { hasWorkspaces } from "../management/workspaces.ts";
 import { yielding } from "../database/yielding.ts";
-import { findBackupKey } from "./backup-encryption.ts";
+import { findBackupKey } from "./backup-key.ts";
 import { ownedPlace, ownerOf } from "./backup-owner.ts";
 import { countedWith } from "./backup-names.ts";
 import { startBackups } from "./backup-schedule.ts";

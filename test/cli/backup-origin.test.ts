@@ -1,13 +1,17 @@
 // With a key, a backup counts only for what the key proves: which database it is of, and when its state was.
 // Runs on every runtime in CI.
+import { createReadStream } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { Decrypter, Encrypter, identityToRecipient } from "age-encryption";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { encrypt, findBackupKey } from "../../src/runtime/backup-encryption.ts";
-import { nameOf, timeOf } from "../../src/runtime/backup-names.ts";
+import { decrypt } from "../../src/runtime/backup-encryption.ts";
+import { findBackupKey, identityOf } from "../../src/runtime/backup-key.ts";
+import { isEncryptedName, nameOf, timeOf } from "../../src/runtime/backup-names.ts";
 import { createFolder } from "../conformance/processes.ts";
+import { encryptAes } from "../runtime/aes-backup.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { runIn } from "./places.ts";
 
@@ -60,15 +64,15 @@ async function readState(): Promise<Uint8Array> {
   return state;
 }
 
-/** A backup as older versions encrypted it, without its name inside. */
-async function writeOlder(name: string, database: Uint8Array): Promise<void> {
-  async function* content() {
-    yield await Promise.resolve(gzipSync(database));
-  }
+/** The compressed database in a backup of the place. */
+async function contentOf(name: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of encrypt(content(), key)) chunks.push(chunk);
-  await writeFile(`${place}/${name}`, Buffer.concat(chunks));
+  for await (const chunk of decrypt(createReadStream(`${place}/${name}`), key)) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
+
+/** The name of a backup as older versions gave it. */
+const olderName = (name: string) => name.replace(/\.age$/, ".enc");
 
 /** Each command that takes a backup refuses this one, however it is named, and the database stays as it was. */
 async function assertRefused(name: string, cause: RegExp): Promise<void> {
@@ -132,10 +136,10 @@ test("a plain backup that was put into the place is refused, and counts for noth
   assert.match(list.said, /^1 backup is not encrypted\. With BACKUP_KEY_FILE, restore refuses such$/m);
   assert.is((await run(["backup", "list"], plain)).said, "");
   // It takes no place of a rule.
-  const [encrypted] = (await readdir(place)).filter((file) => file.endsWith(".enc"));
+  const [encrypted] = (await readdir(place)).filter((file) => file.endsWith(".age"));
   await writeFile(`${place}/${later(-1000, false)}`, "");
   const next = await own.backUp({ ...keyed, BACKUP_KEEP: "2 latest" });
-  assert.equal((await readdir(place)).filter((file) => file.endsWith(".enc")).sort(), [encrypted, next].sort());
+  assert.equal((await readdir(place)).filter((file) => file.endsWith(".age")).sort(), [encrypted, next].sort());
   assert.equal((await assertAllowed(name)).isAuthenticated, false);
   for (const file of await readdir(place)) if (file.endsWith(".gz")) await rm(`${place}/${file}`);
 });
@@ -151,7 +155,7 @@ test("a plain database file needs the option too", async () => {
 test("an old encrypted backup under a newer name is refused", async () => {
   const name = await own.backUp(keyed), renamed = later(minute);
   await copyFile(`${place}/${name}`, `${place}/${renamed}`);
-  const inner = name.replace(".gz.enc", "");
+  const inner = name.replace(".gz.age", "");
   await assertRefused(renamed, new RegExp(`cannot be restored: it is ${inner} under another name`));
   const state = await assertAllowed(renamed);
   assert.equal([state.createdAt, state.isAuthenticated], [timeOf(name), false]);
@@ -161,7 +165,7 @@ test("an old encrypted backup under a newer name is refused", async () => {
 test("a backup of another database with the same key is refused where there is one to lose, or the place has a mark", async () => {
   const name = await other.backUp({ ...other.keyed });
   const moved = `${place}/${name}`;
-  for (const file of await readdir(place)) if (file.endsWith(".enc")) await rm(`${place}/${file}`);
+  for (const file of await readdir(place)) if (file.endsWith(".age")) await rm(`${place}/${file}`);
   await copyFile(`${other.place}/${name}`, moved);
   await assertRefused(name, /cannot be restored: it is a backup of another database/);
   assert.match((await run(["restore", "latest"], fresh())).said, /it is a backup of another database/);
@@ -185,15 +189,51 @@ test("a new service may be replaced before anyone has used it", async () => {
   assert.is((await run(["restore", `${place}/${name}`], used)).code, 0);
 });
 
+test("a backup that an older version encrypted with its name inside is proven by the key too", async () => {
+  const latest = await own.backUp(keyed), name = olderName(latest);
+  await writeFile(`${place}/${name}`, encryptAes(await contentOf(latest), key));
+  await rm(`${place}/${latest}`);
+  for (const source of ["latest", `${place}/${name}`]) {
+    const { code, said, json } = await run(["restore", source, "--json"], fresh());
+    assert.is(code, 0, said);
+    assert.equal(
+      [(json as { isAuthenticated: boolean }).isAuthenticated, (json as { createdAt: number }).createdAt],
+      [true, timeOf(latest)],
+    );
+  }
+  const renamed = olderName(later(minute));
+  await copyFile(`${place}/${name}`, `${place}/${renamed}`);
+  await assertRefused(renamed, /cannot be restored: it is promptledger-\w+\.db under another name/);
+  await rm(`${place}/${renamed}`);
+  // Rules count it beside the others.
+  const next = await own.backUp({ ...keyed, BACKUP_KEEP: "2 latest" });
+  assert.equal((await readdir(place)).filter(isEncryptedName).sort(), [name, next]);
+});
+
+test("a backup that was encrypted with age for the public half of the key is refused", async () => {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(identityOf(key)));
+  const name = later(minute);
+  await writeFile(`${place}/${name}`, await encrypter.encrypt(gzipSync(await readState())));
+  for (
+    const args of [["restore", "latest"], ["restore", `${place}/${name}`, allow], ["backup", "check", name, allow]]
+  ) {
+    const { code, said } = await run(args, fresh());
+    assert.is(code, 1);
+    assert.match(said, /cannot be restored: nothing proves who encrypted it: /);
+  }
+  await rm(`${place}/${name}`);
+});
+
 test("a backup of an older version stays readable, unless its name says more than a day too much", async () => {
   const database = await readState();
-  const name = later(minute);
-  await writeOlder(name, database);
+  const name = olderName(later(minute));
+  await writeFile(`${place}/${name}`, encryptAes(gzipSync(database), key));
   const { code, said, json } = await run(["restore", "latest", "--json"], fresh());
   assert.is(code, 0, said);
   assert.match(said, /^An older version encrypted it: nothing proves its name and its time$/m);
   assert.is((json as { isAuthenticated: boolean }).isAuthenticated, false);
-  const renamed = later(2 * day);
+  const renamed = olderName(later(2 * day));
   await rename(`${place}/${name}`, `${place}/${renamed}`);
   await assertRefused(
     renamed,
@@ -205,7 +245,7 @@ test("a backup of an older version stays readable, unless its name says more tha
 
 test("a state from the future, and one that is not the newest, is said", async () => {
   const name = await own.backUp(keyed);
-  const [oldest] = (await readdir(place)).filter((file) => file.endsWith(".enc")).sort();
+  const [oldest] = (await readdir(place)).filter((file) => file.endsWith(".age")).sort();
   assert.is.not(oldest, name);
   for (const source of [`${place}/${oldest}`, `${place}@${oldest}`]) {
     const { said } = await run(["restore", source], fresh());
@@ -224,6 +264,23 @@ test("a state from the future, and one that is not the newest, is said", async (
   const future = await run(["restore", `${place}/${ahead}`], { ...plain, DATABASE_URL: fresh().DATABASE_URL });
   assert.match(future.said, /^The state is from \S+, which has not come yet by the clock of this machine/m);
   await rm(`${place}/${ahead}`);
+});
+
+test("the key that is printed opens a backup with age and gunzip", async () => {
+  const name = await own.backUp(keyed), printed = await runIn(["backup", "key"], { BACKUP_KEY_FILE: keyFile });
+  assert.equal([printed.code, printed.said, printed.out], [0, "", `${identityOf(key)}\n`]);
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(printed.out.trim());
+  const content = gunzipSync(await decrypter.decrypt(await readFile(`${place}/${name}`)));
+  assert.is(content.subarray(0, 15).toString(), "SQLite format 3");
+  // The key that is printed is a key file, too.
+  await writeFile(`${folder}/printed.key`, printed.out);
+  assert.is((await run(["backup", "check", name], { ...keyed, BACKUP_KEY_FILE: `${folder}/printed.key` })).code, 0);
+  const { json } = await runIn(["backup", "key", "--json"], { BACKUP_KEY_FILE: keyFile });
+  assert.equal(json, { identity: identityOf(key) });
+  const none = await runIn(["backup", "key"], {});
+  assert.equal([none.code, none.out], [1, ""]);
+  assert.match(none.said, /Set BACKUP_KEY_FILE to the file with the key of the backups/);
 });
 
 test("gunzip opens a plain backup, and restores its name", async () => {

@@ -39,7 +39,7 @@ test("after the disk is gone, the newest backup restores with all that was answe
   const recorded = [...load.outcomes.recorded];
   const { code, said } = await cli(["backup", "now"]);
   assert.is(code, 0, said);
-  assert.match(said, /Backed up .* to promptledger-\w+\.db\.gz\.enc in s3:\/\/backups\/prod\/ledger in /);
+  assert.match(said, /Backed up .* to promptledger-\w+\.db\.gz\.age in s3:\/\/backups\/prod\/ledger in /);
   await load.stop();
   assert.is(await service.stop("SIGKILL"), "SIGKILL");
   const [newest] = await list();

@@ -191,7 +191,7 @@ test("with a key, backups are encrypted, and only that key opens them", async ()
   }
   const keyed = (name: string) => ({ ...settings, BACKUP_KEY_FILE: `${folder}/${name}.key` });
   const { name } = await backUp(keyed("one"));
-  assert.match(name, /Z\.db\.gz\.enc$/);
+  assert.match(name, /Z\.db\.gz\.age$/);
   assert.is((await runIn(["backup", "check", name], keyed("one"))).code, 0);
   for (const source of [`${place}/${name}`, "latest"]) {
     const { url } = fresh();
