@@ -1,9 +1,11 @@
-// `import`: brings the prompts of others in, every version in its order. `export prompts` writes all versions as files.
+// `import`: brings the prompts of other tools in, every version in its order. `export prompts` writes all versions as files.
 import type { WorkspaceId } from "../common/ids.ts";
+import { groupBy } from "../common/group-by.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
 import { readImport, sources } from "../files/import/index.ts";
-import type { ImportedPrompt, ImportedVersion } from "../files/import/reader.ts";
+import type { NamedPrompt } from "../files/import/index.ts";
+import type { ImportedVersion } from "../files/import/reader.ts";
 import { maxReleaseSet } from "../files/plan.ts";
 import { writeNew } from "../files/write.ts";
 import { applyPrompts } from "../management/apply.ts";
@@ -15,68 +17,72 @@ import { listPrompts } from "../management/prompts.ts";
 import { promptName } from "../management/values.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
 import type { PromptContents } from "../management/prompt-contents.ts";
-import { pathBelow } from "../runtime/folder.ts";
+import { endOfPath, listFiles, pathBelow, pathsForNames, pathToWrite } from "../runtime/folder.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
 import { counted, stripControls } from "./format.ts";
+import { describeStep, reportOf, summaryOf, toLines } from "./import-text.ts";
+import type { Step } from "./import-text.ts";
 import { pagesOf, readAll } from "./lists.ts";
 import { readUsage, remote } from "./parameters.ts";
 import { writeFile } from "./pull.ts";
 import { findWorkspace } from "./workspace.ts";
 
-/** What an import does to a prompt: the versions that the ledger lacks, and deployments that are new. */
-type Step = { name: string; latest: number; versions: ImportedVersion[]; deploy: Map<string, number>; notes: string[] };
+/** The tool that is named before the files, if one is. */
+const sourceIn = (args: Arguments): string | undefined =>
+  args.texts("FILE").length > 1 ? sources.find((source) => source === args.text("FILE")) : undefined;
 
 /** What is wrong with the arguments of an import. */
 function checkImport(args: Arguments): string | undefined {
-  if (!sources.includes(args.text("FROM"))) return `FROM must be one of ${sources.join(", ")}`;
+  const [first = "", second] = args.texts("FILE");
+  if (sources.includes(first) && second === undefined) return `Name the files of ${first} behind it`;
+  if (/^\w+$/.test(first) && !sources.includes(first)) {
+    return `${first} must be one of ${sources.join(", ")}, or a file with an ending`;
+  }
   const prefix = args.findText("prefix") ?? "";
   return promptName.is(`${prefix}x`) ? undefined : `--prefix must begin a name: ${promptName.type}`;
 }
 
-async function importPrompts({ args, call, terminal }: CommandContext): Promise<Outcome> {
-  const from = args.text("FROM");
+async function importPrompts(context: CommandContext): Promise<Outcome> {
+  const { args, call, terminal } = context;
   const faults: string[] = [], warnings: string[] = [];
-  const files = await Promise.all(args.texts("FILE").map(async (path) => ({ path, text: await terminal.read(path) })));
-  const prompts = await readImport(from, files, {
+  const source = sourceIn(args), paths = args.texts("FILE").slice(source === undefined ? 0 : 1);
+  const names = pathsForNames(paths);
+  const files = await Promise.all(
+    paths.map(async (path) => ({ path, name: names.get(path), text: await terminal.read(path) })),
+  );
+  const prompts = await readImport(source, files, {
     keepsLogic: args.has("keep-logic"),
+    keeps: args.texts("keep"),
     complain: (place, message, isWarning) => void (isWarning ? warnings : faults).push(`${place}: ${message}`),
     read: (folder, path) => readBeside(folder, path, terminal),
+    list: listFiles,
   });
+  if (prompts.length + faults.length === 0) faults.push(`${paths.join(", ")}: has no prompts`);
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
-  const archived = await findArchived(call, workspaceId);
-  const steps = (await planImport({ args, call, terminal }, workspaceId, prompts, from)).filter(({ name }) => {
-    const fault = archived.has(name)
-      ? "is archived. Unarchive it, or import with another --prefix"
-      : promptName.is(name)
-      ? undefined
-      : `is no name of a prompt: ${promptName.type}`;
-    if (fault !== undefined) faults.push(`${name}: ${fault}`);
-    return fault === undefined;
-  });
+  const steps = await planImport(context, workspaceId, prompts, faults);
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
-  for (const text of [...warnings, ...faults]) terminal.say(`${stripControls(text)}\n`);
-  const lines = todo.map(describeStep);
+  for (const text of [...toLines(warnings), ...toLines(faults)]) terminal.say(`${stripControls(text)}\n`);
   const isDry = args.has("dry-run");
-  if (!isDry) await applySteps(todo, { args, call, terminal }, workspaceId);
+  if (!isDry) await applySteps(todo, context, workspaceId);
   const summary = [
     `${counted(prompts.length, "prompt")} read`,
-    `${todo.length} ${isDry ? "to change" : "changed"}`,
+    `${todo.length} ${isDry || todo.length === 0 ? "to change" : "changed"}`,
     ...(faults.length === 0 ? [] : [`${counted(faults.length, "fault")}: see above`]),
   ].join(", ");
+  const notes = [...steps.flatMap(({ notes }) => notes), isDry ? `${summary}. Nothing was changed` : summary];
+  const report = args.findText("report");
+  if (report !== undefined) {
+    const text = reportOf({ steps, warnings, faults, isDry, summary });
+    const file = await terminal.create(await pathToWrite(report), { force: args.has("force") });
+    await file.write(text);
+    await file.finish();
+  }
   return {
-    data: {
-      prompts: todo.map(({ name, versions, deploy }) => ({
-        name,
-        versions: versions.length,
-        deployments: Object.fromEntries(deploy),
-      })),
-      warnings,
-      faults,
-    },
-    text: () => lines.map((line) => `${line}\n`).join(""),
-    note: [...steps.flatMap(({ notes }) => notes), isDry ? `${summary}. Nothing was changed` : summary].join("\n"),
+    data: { prompts: todo.map(summaryOf), warnings, faults },
+    text: () => todo.map((step) => stripControls(describeStep(step))).join(""),
+    note: notes.join("\n"),
     failed: faults.length > 0,
   };
 }
@@ -95,50 +101,90 @@ async function findArchived(call: Call, workspaceId: WorkspaceId): Promise<Set<s
 async function planImport(
   { args, call, terminal }: CommandContext,
   workspaceId: WorkspaceId,
-  prompts: readonly ImportedPrompt[],
-  from: string,
+  prompts: readonly NamedPrompt[],
+  faults: string[],
 ): Promise<Step[]> {
   const known = new Map<string, PromptContents[]>();
   let count = 0;
   for await (const page of allVersions(call, workspaceId)) {
-    for (const each of page) known.set(each.name, [...known.get(each.name) ?? [], each]);
+    for (const [name, versions] of groupBy(page, ({ name }) => name)) {
+      const all = known.get(name) ?? [];
+      if (all.push(...versions) === versions.length) known.set(name, all);
+    }
     terminal.report(`Read ${count += page.length} versions of the ledger`);
   }
+  const archived = await findArchived(call, workspaceId);
   const deployments = await readAll(call, listDeployments, { workspaceId, archived: true });
   const references = new Map(deployments.map((each) => [each.reference, each.currentVersion]));
-  return prompts.map(({ name: ownName, versions }) => {
-    const name = `${args.findText("prefix") ?? ""}${ownName}`;
-    return planPrompt(
-      name,
-      versions.map((each) => ({ ...each, note: noteOf(each, from) })),
-      known.get(name) ?? [],
-      references,
-    );
+  return prompts.flatMap((prompt) => {
+    const name = `${args.findText("prefix") ?? ""}${prompt.name}`;
+    const versions = prompt.versions.map((each) => ({ ...each, note: noteOf(each, prompt) }));
+    const step = planPrompt(name, { ...prompt, versions }, known.get(name) ?? [], references);
+    const fault = archived.has(name)
+      ? "is archived. Unarchive it, or import with another --prefix"
+      : promptName.is(name)
+      ? findOther(step, known.get(name) ?? [])
+      : `is no name of a prompt: ${promptName.type}`;
+    if (fault !== undefined) faults.push(`${name}: ${fault}`);
+    return fault === undefined ? [step] : [];
   });
 }
+
+/** Why an import would put two prompts together: that of this name was imported as another one. */
+function findOther({ prompt, versions }: Step, known: readonly PromptContents[]): string | undefined {
+  const imports = known.flatMap(({ note, title }) => {
+    const [, source, origin = ""] = importedBy.exec(note) ?? [];
+    return source === undefined || !sources.includes(source) ? [] : [{ source, origin: origin.trim(), title }];
+  });
+  if (versions.length < prompt.versions.length || imports.length === 0) return undefined;
+  const own = originOf(prompt);
+  const isSame = imports.some(({ source, origin, title }) =>
+    source === prompt.source &&
+    (own === undefined ? title === prompt.versions[0]!.title : origin === own || origin === "")
+  );
+  if (isSame) return undefined;
+  const { source, origin, title } = imports.at(-1)!;
+  const other = own === undefined ? title : origin || title, this_ = own ?? prompt.versions[0]!.title;
+  return `was imported from ${other} (${source}). Import ${this_} with a --prefix`;
+}
+
+const importedBy = /\((\w+)((?: [^()]*)?)\)$/;
+
+/** The file that a prompt comes from. Undefined if it comes from an export of many. */
+const originOf = ({ path }: NamedPrompt): string | undefined => path && endOfPath(path);
 
 /** The versions of a prompt that the ledger lacks: those behind the last one that it has, in their order. */
 function planPrompt(
   name: string,
-  all: readonly ImportedVersion[],
+  prompt: NamedPrompt,
   known: readonly PromptContents[],
   references: ReadonlyMap<string, number>,
 ): Step {
-  const versions = all.filter((each, index) => index === 0 || canonicalOf(each) !== canonicalOf(all[index - 1]!));
+  const texts = prompt.versions.map(canonicalOf);
+  const kept = prompt.versions.map((version, nth) => ({ version, text: texts[nth]! }))
+    .filter(({ text }, nth) => nth === 0 || text !== texts[nth - 1]);
   const numbers: number[] = []; // of the versions, in the ledger
   for (const each of known) {
-    const next = versions[numbers.length];
-    if (next !== undefined && canonicalOf(each) === canonicalOf(next)) numbers.push(each.version);
+    const next = kept[numbers.length];
+    if (next !== undefined && canonicalOf(each) === next.text) numbers.push(each.version);
   }
-  const latest = known.at(-1)?.version ?? 0, missing = versions.slice(numbers.length);
-  numbers.push(...missing.map((_, index) => latest + index + 1));
-  const step: Step = { name, latest, versions: missing, deploy: new Map(), notes: [] };
+  const latest = known.at(-1)?.version ?? 0, missing = kept.slice(numbers.length).map(({ version }) => version);
+  for (const nth of missing.keys()) numbers.push(latest + nth + 1);
+  const step: Step = { name, prompt, latest, versions: missing, deploy: new Map(), notes: [] };
+  if (missing.length === kept.length && latest > 0) {
+    step.notes.push(
+      `${name} exists with ${counted(latest, "version")} that are not of this import: its own follow them`,
+    );
+  }
   // A label stands at a version, or at one with the same content before it.
   let index = -1;
-  for (const [nth, each] of all.entries()) {
-    if (nth === 0 || canonicalOf(each) !== canonicalOf(all[nth - 1]!)) index++;
+  for (const [nth, each] of prompt.versions.entries()) {
+    if (nth === 0 || texts[nth] !== texts[nth - 1]) index++;
     for (const label of each.labels) {
-      const live = references.get(`${name}@${label}`);
+      const live = references.get(`${name}@${label}`), before = step.deploy.get(label);
+      if (before !== undefined && before !== numbers[index]) {
+        step.notes.push(`${name}@${label} stands at two versions: it gets ${numbers[index]}, and not ${before}`);
+      }
       if (live === undefined) step.deploy.set(label, numbers[index]!);
       else if (live !== numbers[index]) {
         step.notes.push(
@@ -153,14 +199,15 @@ function planPrompt(
 const allVersions = (call: Call, workspaceId: WorkspaceId) =>
   pagesOf(call, listPromptContents, { workspaceId, versions: "all" as const, archived: true });
 
-const noteOf = ({ number, note }: ImportedVersion, from: string): string =>
-  `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${from}${number === "" ? "" : ` ${number}`})`;
-
-function describeStep({ name, latest, versions, deploy }: Step): string {
-  const made = versions.length === 0 ? [] : [counted(versions.length, "version")];
-  const lives = [...deploy].map(([label, version]) => `${label} → ${version}`);
-  return `${latest === 0 ? "+" : "~"} ${name}: ${[...made, ...lives].join(", ")}`;
+/** The note of a version, with the tool and the number or the file that it comes from. */
+function noteOf({ number, note }: ImportedVersion, prompt: NamedPrompt): string {
+  const from = number || (originOf(prompt) ?? "").replace(/[()]/g, "_");
+  return `${note.slice(0, 1900).toWellFormed()}${note === "" ? "" : " "}(${prompt.source}${
+    from === "" ? "" : ` ${from}`
+  })`;
 }
+
+const maxDeployments = 20; // that one operation takes of a prompt
 
 /** Applies the first missing version of each prompt, then the second ones, and deployments with the last. */
 async function applySteps(
@@ -168,7 +215,7 @@ async function applySteps(
   { args, call, terminal }: CommandContext,
   workspaceId: WorkspaceId,
 ): Promise<void> {
-  const rounds = Math.max(0, ...steps.map(({ versions }) => Math.max(1, versions.length)));
+  const rounds = steps.reduce((most, step) => Math.max(most, roundsOf(step)), 0);
   for (let round = 0; round < rounds; round++) {
     const changes = steps.flatMap((step) => changeIn(step, round));
     for (let start = 0; start < changes.length; start += maxReleaseSet / 10) {
@@ -181,14 +228,23 @@ async function applySteps(
   }
 }
 
-function changeIn({ name, latest, versions, deploy }: Step, round: number): PromptChange[] {
-  const isLast = round === Math.max(0, versions.length - 1), version = versions[round];
-  if (version === undefined && !isLast) return [];
-  const { title, description, messages, llmConfig, note } = version ?? {};
-  const content = version === undefined ? {} : { title, description, messages, llmConfig, note };
+/** A round for each version, and for each part of the deployments. The first part goes with the last version. */
+const roundsOf = ({ versions, deploy }: Step): number =>
+  Math.max(1, versions.length) + Math.max(0, Math.ceil(deploy.size / maxDeployments) - 1);
+
+function changeIn(step: Step, round: number): PromptChange[] {
+  const { name, latest, versions, deploy } = step, version = versions[round];
+  const part = round - Math.max(0, versions.length - 1);
+  if (version === undefined && part < 0 || round >= roundsOf(step)) return [];
+  const { title, description, messages, llmConfig, declarations, note } = version ?? {};
+  const content = version === undefined ? {} : { title, description, messages, llmConfig, declarations, note };
+  const newest = latest + Math.min(round, versions.length);
+  const lives = part < 0 ? [] : [...deploy].slice(part * maxDeployments, (part + 1) * maxDeployments);
   return [{
-    ...{ name, ifLatest: latest + round || null, ...content },
-    ...(isLast ? { deploy: [...deploy].map(([label, version]) => ({ name: label, version, ifRevision: null })) } : {}),
+    ...{ name, ifLatest: newest || null, ...content },
+    ...(lives.length > 0
+      ? { deploy: lives.map(([label, version]) => ({ name: label, version, ifRevision: null })) }
+      : {}),
   }];
 }
 
@@ -212,17 +268,20 @@ async function exportPrompts({ args, call, terminal }: CommandContext): Promise<
 export const importCommands: Command[] = [
   {
     ...readUsage(
-      `import FROM FILE... [--prefix PREFIX] [--keep-logic] [--dry-run] [--workspace WORKSPACE] [--actor NAME]${remote}`,
+      `import FILE... [--prefix PREFIX] [--keep-logic] [--keep MEMBER]... [--dry-run] [--report FILE] [--force] [--workspace WORKSPACE] [--actor NAME]${remote}`,
       {},
       {
-        FROM: `Whose files these are: ${sources.join(", ")}`,
-        FILE: "Exports as files",
+        FILE: `Exports and prompt files. Whose they are is recognized, or named before them: ${sources.join(", ")}`,
         prefix: "What the names of the prompts begin with, such as old/",
         "keep-logic": "Keep {% if %} and the like as text, where otherwise the prompt is left out",
+        keep: "A member of a configuration to keep although it may be secret, by its name or path",
         "dry-run": "Say what would be imported, and change nothing",
+        report:
+          "A file of Markdown to write: what was read as what, which label became which deployment, and what was left out",
+        force: "Replace the file of --report if it exists",
       },
     ),
-    summary: "Import prompts with all their versions from exports of others. A second time only what is new",
+    summary: "Import prompts with all their versions from files of other tools. A second time only what is new",
     role: describeRole(applyPrompts),
     check: checkImport,
     run: importPrompts,

@@ -1,9 +1,10 @@
 // What a file declares of its variables, as a mapping `variables`, and whether its messages have the same ones.
-import { jsonText } from "../common/json-text.ts";
+import { jsonText, stringify } from "../common/json-text.ts";
 import { findPlaceholders, soleVariable } from "../common/template.ts";
 import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
-import { compareDeclarations } from "../management/prompt-text.ts";
+import { compareDeclarations, splitVariables } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
+import type { Messages } from "../schema/serving.ts";
 import type { FileContent } from "./content.ts";
 import type { Report } from "./faults.ts";
 import { splitFrontMatter } from "./members.ts";
@@ -48,4 +49,61 @@ export function checkDeclared(source: string, content: PromptContent, report: Re
   for (const name of misplaced) {
     reportDeclared(name, `Variable ${name} is declared as messages, so it must be the whole content of a message`);
   }
+}
+
+/** What another tool says of a variable, in its own words. `example` is a JSON value, which may be its default there. */
+export type DeclaredVariable = {
+  type?: string | undefined;
+  example?: unknown;
+  isDefault?: boolean | undefined;
+  required?: boolean | undefined;
+  description?: string | undefined;
+};
+
+const types: Record<string, "text" | "number" | "boolean" | "messages"> = {
+  ...{ integer: "number", int: "number", float: "number", double: "number", number: "number" },
+  ...{ boolean: "boolean", bool: "boolean", thread: "messages", messages: "messages", chat_messages: "messages" },
+};
+
+/**
+ * The declarations of all variables of messages, if another tool declared any. `warn` receives the name of each variable of
+ * which something has no place, and what that is.
+ */
+export function declareVariables(
+  messages: Messages,
+  declared: ReadonlyMap<string, DeclaredVariable>,
+  warn: (name: string, message: string) => void,
+): Pick<FileContent, "declarations"> {
+  const { all, lists } = splitVariables(messages);
+  for (const name of declared.keys()) {
+    const isPart = all.some((own) => own.startsWith(`${name}.`));
+    if (!all.includes(name) && !isPart) warn(name, `The input ${name} is left out, since no message has it`);
+  }
+  if (!all.some((name) => declared.has(name))) return {};
+  const declarations = new Map<string, object>();
+  for (const name of all) {
+    const { type: own = lists.includes(name) && !declared.has(name) ? "messages" : "text", ...more } =
+      declared.get(name) ?? {};
+    const type = Object.hasOwn(types, own) && (types[own] !== "messages" || lists.includes(name))
+      ? types[own]!
+      : "text";
+    const required = more.required === false ? { required: false } : {};
+    const description = more.description ? { description: more.description } : {};
+    const whole = {
+      type,
+      ...(more.example === undefined ? {} : { example: more.example }),
+      ...required,
+      ...description,
+    };
+    const isFine = faultsOfDeclarations(stringify({ [name]: whole }), field).length === 0;
+    if (!isFine) warn(name, `The example of ${name} is left out, since it is no ${type}`);
+    if (isFine && more.isDefault && more.example !== undefined) {
+      warn(name, `The default of ${name} is an example here: the application gives each value`);
+    }
+    declarations.set(name, isFine ? whole : { type, ...required });
+  }
+  const text = stringify(Object.fromEntries(declarations)), faults = faultsOfDeclarations(text, field);
+  if (faults.length === 0) return { declarations: toDeclarations(jsonText(text), field) };
+  warn("", `What is said of the inputs is left out: ${faults[0]!.message}`);
+  return {};
 }

@@ -4,7 +4,9 @@ import type { FileContent } from "./content.ts";
 import type { Report } from "./faults.ts";
 import { readJson } from "./json.ts";
 import { readMarkdown } from "./markdown.ts";
-import { readDotprompt, readPrompty, readPromptYaml } from "./other-formats.ts";
+import { readDotprompt } from "./dotprompt.ts";
+import { readPromptYaml } from "./prompt-yaml.ts";
+import { readPrompty } from "./prompty.ts";
 
 /** Where a prompt goes that was changed elsewhere: into its file, into a Markdown file in its place, or nowhere. */
 export type Writing = "in place" | "as Markdown" | "never";

@@ -42,10 +42,16 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
     report(start, `The YAML must be at most ${maxSource} characters`);
     return undefined;
   }
+  if (opensMore(source, maxOpen)) {
+    report(start, "The YAML is nested too deep");
+    return undefined;
+  }
   const document = parse(source);
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) {
-    report(start + error.pos[0], sentenceOf(error.message));
+    const unquoted = unquotedBefore(source, error.pos[0]);
+    if (unquoted !== undefined) report(start + unquoted, needsQuotes);
+    else report(start + error.pos[0], sentenceOf(error.message));
     return undefined;
   }
   const { contents } = document;
@@ -58,11 +64,39 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
   const texts = write.members(contents);
   if (texts === undefined) return undefined;
   const members = new Map<string, Member>();
-  for (const [nth, [name, text]] of texts.entries()) {
-    members.set(name, { text, offset: start + ((contents.items[nth]!.key as Node).range?.[0] ?? 0) });
-  }
+  const offsets = new Map(contents.items.map(({ key }) => [nameOfKey(key), (key as Node | null)?.range?.[0] ?? 0]));
+  for (const [name, text] of texts) members.set(name, { text, offset: start + (offsets.get(name) ?? 0) });
   return { document, members };
 }
+
+// The parser uses stack for each level, and Node ends where a pattern is compiled without any left.
+const maxOpen = 500;
+
+/** Whether a text has more open brackets at once, or opens more lists or keys in one line. */
+function opensMore(source: string, max: number): boolean {
+  if (["- ", "? ", ": "].some((mark) => source.includes(mark.repeat(max)))) return true;
+  let open = 0;
+  for (const character of source) {
+    if (character === "[" || character === "{") open++;
+    else if ((character === "]" || character === "}") && open > 0) open--;
+    if (open > max) return true;
+  }
+  return false;
+}
+
+const needsQuotes = 'A text that begins with a brace needs quotes, as in "{{name}}"';
+
+/** Where a value begins with `{{` or `{%`, which YAML takes for a mapping, on the lines up to a fault. */
+function unquotedBefore(source: string, at: number): number | undefined {
+  const end = source.indexOf("\n", at), lines = source.slice(0, end < 0 ? undefined : end).split("\n");
+  const nth = lines.findLastIndex((line) => unquoted.test(line.slice(0, maxLine)));
+  if (nth < lines.length - maxFlow || nth < 0) return undefined;
+  return lines.slice(0, nth).join("\n").length + (nth === 0 ? 0 : 1) + unquoted.exec(lines[nth]!)![0].length - 2;
+}
+
+const unquoted = /^\s*(?:-\s+)?(?:[\w"'. -]+:\s+)?\{[{%]/;
+const maxLine = 200; // characters up to a value
+const maxFlow = 20; // lines from an unquoted text to where the parser gives up
 
 /** Writes YAML with these members, as JSON texts. Undefined ones are left out. */
 export function writeYaml(members: Iterable<readonly [name: string, text: string | undefined]>): string {
@@ -144,13 +178,22 @@ function createWriter(document: Document, report: Report) {
 
   function members(map: YAMLMap): [name: string, text: string][] | undefined {
     const texts = new Map<string, string>();
+    const merged: Map<string, string>[] = [];
     for (const { key, value: own } of map.items) {
       const at = (key as Node | null)?.range?.[0] ?? 0, name = nameOfKey(key);
-      if (name === undefined) return refuse(at, "A name must be a text");
+      if (name === undefined) return refuse(at, isMap(key) ? needsQuotes : "A name must be a text");
       if (texts.has(name)) return refuse(at, "Map keys must be unique");
       const text = value(own as Node | null);
       if (text === undefined) return undefined;
-      texts.set(name, text);
+      if (name === "<<" && isScalar(key) && key.type === "PLAIN") {
+        const sources = text.startsWith("[") ? readItems(text) : [text];
+        if (!sources.every((source) => source.startsWith("{"))) return refuse(at, "Only mappings can be merged by <<");
+        merged.push(...sources.map(readMembers));
+      } else texts.set(name, text);
+    }
+    // A member of the mapping itself goes first, and then that of the first one that is merged.
+    for (const source of merged) {
+      for (const [name, text] of source) if (!texts.has(name)) texts.set(name, text);
     }
     return [...texts];
   }

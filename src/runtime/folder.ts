@@ -86,6 +86,24 @@ export function pathToWrite(path: string): Promise<string> {
   return pathBelow(isIn(current, own) ? current : dirname(own), own);
 }
 
+/**
+ * The paths of files as names are made of them: from the current folder on, or from its folder `prompts`. Those of files elsewhere
+ * begin where they differ.
+ */
+export function pathsForNames(paths: readonly string[]): Map<string, string> {
+  const current = process.cwd(), own = paths.map((path) => resolve(path));
+  const outside = own.filter((path) => !isIn(current, path)).map((path) => dirname(path).split(sep));
+  const shared = (outside[0] ?? []).findIndex((part, nth) => outside.some((parts) => parts[nth] !== part));
+  const root = (shared < 0 ? outside[0] ?? [] : outside[0]!.slice(0, shared)).join(sep) || sep;
+  return new Map(paths.map((path, nth) => {
+    const name = relative(isIn(current, own[nth]!) ? current : root, own[nth]!).replaceAll("\\", "/");
+    return [path, name.replace(/^prompts\//, "")];
+  }));
+}
+
+/** The last folder of a path and its file, wherever the path begins. */
+export const endOfPath = (path: string): string => resolve(path).split(sep).slice(-2).join("/");
+
 /** Makes the folder of a file. */
 export async function makeFolderOf(path: string): Promise<void> {
   await onFile(path, "written", () => mkdir(dirname(path), { recursive: true }));

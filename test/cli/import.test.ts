@@ -1,6 +1,7 @@
 // `import` and `export prompts`: what becomes of the exports of others in a ledger, and what a ledger gives back as files.
 // Runs on every runtime in CI.
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { canonicalOf } from "../../src/files/content.ts";
@@ -48,7 +49,10 @@ everywhere("versions are imported in their order with their notes, and labels be
   const workspace = await createWorkspace(place);
   const path = await exportOf(second, first);
   const { code, out, said } = await place.cli(words`import langfuse ${path} --workspace ${workspace}`);
-  assert.equal([code, out], [0, "+ chat: 2 versions, prod-eu → 1, staging → 2\n"]);
+  assert.equal([code, out], [
+    0,
+    "+ chat: 2 versions, prod-eu → 1, staging → 2\n  Chat: user; variables: a; model: none\n",
+  ]);
   assert.is(said, "1 prompt read, 1 changed\n");
   assert.equal(await versionsOf(place, "chat", workspace), ["2 (langfuse 2)", "1 First (langfuse 1)"]);
   assert.equal(await deploymentsOf(place, workspace), ["chat@prod-eu 1", "chat@staging 2"]);
@@ -59,7 +63,7 @@ everywhere("--dry-run says the same and changes nothing", async (place) => {
   const workspace = await createWorkspace(place);
   const path = await exportOf(first);
   const { code, out, said } = await place.cli(words`import langfuse ${path} --workspace ${workspace} --dry-run`);
-  assert.equal([code, out], [0, "+ chat: 1 version, prod-eu → 1\n"]);
+  assert.equal([code, out], [0, "+ chat: 1 version, prod-eu → 1\n  Chat: user; variables: a; model: none\n"]);
   assert.match(said, "Nothing was changed");
   assert.equal(await place.data(words`prompt list --workspace ${workspace}`), []);
 });
@@ -73,7 +77,7 @@ everywhere("a second time it imports only what is new, and moves no deployment",
   assert.equal([again.code, again.out], [0, ""]);
   await place.data(words`deploy promote chat@prod-eu --workspace ${workspace} --version 2`);
   const more = await run(first, { ...second, labels: [] }, third);
-  assert.is(more.out, "~ chat: 1 version\n");
+  assert.is(more.out, "~ chat: 1 version\n  Chat: user; variables: a; model: none\n");
   assert.match(more.said, "chat@prod-eu serves version 2 and is not moved to 1: promote it yourself");
   assert.match(more.said, "chat@staging serves version 2 and is not moved to 3: promote it yourself");
   assert.equal((await versionsOf(place, "chat", workspace)).length, 3);
@@ -96,12 +100,15 @@ everywhere(
     assert.match(said, "Logic version 1, message 1, character 1: {{#x}} is more than a variable\n");
     assert.match(said, "1 fault: see above");
     assert.equal(json, {
-      prompts: [{ name: "chat", versions: 1, deployments: { "prod-eu": 1 } }],
+      prompts: [{
+        ...{ name: "chat", versions: 1, deployments: { "prod-eu": 1 }, from: "langfuse", title: "Chat" },
+        ...{ roles: ["user"], variables: ["a"], model: "", tools: [] },
+      }],
       warnings: [],
       faults: ["Logic version 1, message 1, character 1: {{#x}} is more than a variable"],
     }, out);
     const kept = await place.cli(words`import langfuse ${path} --workspace ${workspace} --keep-logic`);
-    assert.equal([kept.code, kept.out], [0, "+ logic: 1 version\n"]);
+    assert.equal([kept.code, kept.out], [0, "+ logic: 1 version\n  Logic: user; variables: none; model: none\n"]);
   },
 );
 
@@ -111,7 +118,7 @@ everywhere("an archived prompt is not imported into, and keeps no other from bei
   await place.data(words`prompt archive chat --workspace ${workspace}`);
   const path = await exportOf(first, second, { ...first, name: "Other" });
   const { code, out, said } = await place.cli(words`import langfuse ${path} --workspace ${workspace}`);
-  assert.equal([code, out], [1, "+ other: 1 version, prod-eu → 1\n"]);
+  assert.equal([code, out], [1, "+ other: 1 version, prod-eu → 1\n  Other: user; variables: a; model: none\n"]);
   assert.match(said, "chat: is archived. Unarchive it, or import with another --prefix");
 });
 
@@ -119,17 +126,17 @@ everywhere("--prefix begins the names, and a wrong one is refused", async (place
   const workspace = await createWorkspace(place);
   const run = async (prefix: string) =>
     await place.cli(words`import langfuse ${await exportOf(first)} --workspace ${workspace} --prefix ${prefix}`);
-  assert.is((await run("old/")).out, "+ old/chat: 1 version, prod-eu → 1\n");
+  assert.match((await run("old/")).out, "+ old/chat: 1 version, prod-eu → 1\n");
   const wrong = await run("Old Prompts/");
   assert.is(wrong.code, 2);
   assert.match(wrong.said, "--prefix");
 });
 
-everywhere("an import of nobody's is refused with those that there are", async (place) => {
-  for (const from of ["humanloop", "constructor", "__proto__"]) {
+everywhere("a tool that is not known is refused with those that are", async (place) => {
+  for (const from of ["braintrust", "constructor", "__proto__"]) {
     const { code, said } = await place.cli(words`import ${from} ${await exportOf(first)}`);
     assert.is(code, 2);
-    assert.match(said, "FROM must be one of langfuse, openai, github, dotprompt, prompty, promptfoo");
+    assert.match(said, `${from} must be one of langfuse, openai, github, dotprompt, prompty, promptfoo`);
   }
 });
 
@@ -138,6 +145,107 @@ everywhere("files that a configuration names are read beside it", async (place) 
   const path = pathOf("test/files/fixtures/promptfooconfig.yaml");
   const { out } = await place.cli(words`import promptfoo ${path} --workspace ${workspace}`);
   assert.match(out, "+ from-a-file-2: 1 version\n");
+});
+
+/** Writes a file in a folder of its own, and returns its path. */
+async function fileOf(name: string, text: string): Promise<string> {
+  const path = `${folder}/files-${count++}/${name}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+everywhere("files are recognized, and a second time nothing changes", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const prompty = await fileOf(
+    "greet.prompty",
+    "---\r\nname: Greeter\r\nmodel: gpt-4o\r\n---\r\nuser:\r\nHi {{name}}\r\n",
+  );
+  const paths = [prompty, await exportOf(first, second)];
+  const { code, out } = await place.cli(["import", ...paths, ...scope]);
+  assert.is(code, 0);
+  assert.match(out, `+ files-`);
+  assert.match(out, "greet.prompty: user; variables: name; model: gpt-4o\n");
+  assert.match(out, "+ chat: 2 versions, prod-eu → 1, staging → 2\n");
+  const again = await place.cli(["import", ...paths, ...scope]);
+  assert.equal([again.code, again.out], [0, ""]);
+  assert.match(again.said, "2 prompts read, 0 to change\n");
+});
+
+everywhere("a file without a prompt, and one of no tool, are faults", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const nothing = await place.cli(["import", "langfuse", await fileOf("empty.json", '{"data":[]}'), ...scope]);
+  assert.is(nothing.code, 1);
+  assert.match(nothing.said, "empty.json: has no prompts");
+  const unknown = await place.cli(["import", await fileOf("package.json", '{"private":true}'), ...scope]);
+  assert.is(unknown.code, 1);
+  assert.match(unknown.said, "package.json: comes from no tool that is known. Name the tool before it: langfuse, ");
+});
+
+everywhere("files of one name in two folders are two prompts, and never versions of one", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const one = await fileOf("a/chat.prompty", "user:\nOne {{x}}\n"), two = one.replace("/a/", "/b/");
+  await mkdir(dirname(two), { recursive: true });
+  await writeFile(two, "user:\nTwo {{y}}\n");
+  assert.match((await place.cli(["import", one, two, ...scope])).out, /^\+ a\/chat: .*^\+ b\/chat: /ms);
+  assert.match((await place.cli(["import", one, ...scope])).out, "+ chat: 1 version\n");
+  const other = await place.cli(["import", two, ...scope]);
+  assert.equal([other.code, other.out], [1, ""]);
+  assert.match(other.said, "chat: was imported from a/chat.prompty (prompty). Import b/chat.prompty with a --prefix");
+  await writeFile(one, "user:\nOne more {{x}}\n");
+  assert.match((await place.cli(["import", one, ...scope])).out, "~ chat: 1 version\n");
+});
+
+everywhere("labels that would become one deployment become two, and the message says which", async (place) => {
+  const workspace = await createWorkspace(place);
+  const path = await exportOf({ ...first, labels: ["Prod EU"] }, { ...second, labels: ["prod-eu", "生产"] });
+  const { out, said } = await place.cli(words`import langfuse ${path} --workspace ${workspace}`);
+  assert.match(out, /chat: 2 versions, prod-eu-\w{8} → 1, prod-eu → 2, label-\w{8} → 2\n/);
+  assert.match(said, /The label "Prod EU" becomes the deployment prod-eu-\w{8}/);
+  assert.match(said, /The label "生产" becomes the deployment label-\w{8}/);
+});
+
+everywhere("more labels than one operation takes become deployments all the same", async (place) => {
+  const workspace = await createWorkspace(place), labels = Array.from({ length: 45 }, (_, nth) => `label-${nth}`);
+  const path = await exportOf({ ...first, labels });
+  assert.is((await place.cli(words`import langfuse ${path} --workspace ${workspace}`)).code, 0);
+  assert.is((await deploymentsOf(place, workspace)).length, 45);
+});
+
+everywhere(
+  "--report writes what became of each prompt and label, and replaces a file only with --force",
+  async (place) => {
+    const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+    const config = { model: "gpt-4o", tools: [{ type: "function", function: { name: "weather" } }] };
+    const versions = [{ ...first, tags: ["a|b"], config }, { name: "Logic", version: 1, prompt: "{{#x}}" }];
+    const path = await exportOf(...versions as Version[]), report = `${folder}/report-${count++}.md`;
+    const run = (...more: string[]) => place.cli(["import", path, "--report", report, "--dry-run", ...more, ...scope]);
+    assert.is((await run()).code, 1);
+    const text = await readFile(report, "utf8");
+    assert.match(text, "| chat | Chat | langfuse | 1 of 1 | user | a | gpt-4o | weather |\n");
+    assert.match(text, "| chat | Prod EU | 1 | prod-eu | 1 |\n");
+    assert.match(text, "| Chat version 1 | tags is left out |\n");
+    assert.match(text, "| Logic version 1, message 1, character 1 | {{\\#x}} is more than a variable |\n");
+    const again = await run();
+    assert.is(again.code, 1);
+    assert.match(again.said, "exists");
+    assert.match((await run("--force")).said, "Nothing was changed");
+  },
+);
+
+everywhere("what may be secret is left out, and kept where its name is given", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const path = await exportOf({ ...first, config: { model: "m", auth: { token: "abc" } } } as Version);
+  const configOf = async (...more: string[]) => {
+    const { said } = await place.cli(["import", path, ...more, ...scope]);
+    const prompt = `${more[1] ?? ""}chat`;
+    return [JSON.stringify((await place.data(words`prompt show ${prompt} ${scope}`)).llmConfig), said] as const;
+  };
+  const [without, said] = await configOf();
+  assert.is(without, '{"model":"m","auth":{}}');
+  assert.match(said, "Chat version 1: auth.token is left out, since it may be secret");
+  const [kept] = await configOf("--prefix", "kept/", "--keep", "token");
+  assert.is(kept, '{"model":"m","auth":{"token":"abc"}}');
 });
 
 everywhere("every version is exported as a file, which reads back as it was", async (place) => {

@@ -4,9 +4,11 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { placeOf } from "../../src/files/faults.ts";
 import type { Report } from "../../src/files/faults.ts";
-import { readDotprompt, readPrompty, readPromptYaml } from "../../src/files/other-formats.ts";
+import { readDotprompt } from "../../src/files/dotprompt.ts";
+import { readPromptYaml } from "../../src/files/prompt-yaml.ts";
+import { readPrompty } from "../../src/files/prompty.ts";
 import type { FileContent } from "../../src/files/content.ts";
-import type { ReadOptions } from "../../src/files/other-formats.ts";
+import type { ReadOptions } from "../../src/files/prompty.ts";
 
 const test = suite("prompt files of others");
 
@@ -84,10 +86,9 @@ user:
       llmConfig: { provider: "azure_openai", model: "gpt-4o", temperature: 0 },
     },
     said: [
+      "warning 9:5 Field model.configuration.api_key is left out: it is ${env:KEY}, as the environment is not read",
       "warning 3:1 Field authors is left out",
-      "warning 12:1 Field sample is left out",
-      "warning 4:1 Field model.configuration is left out, since it may be secret",
-      "warning 4:1 Field model.api is left out",
+      "warning 5:3 Field model.api is left out",
     ],
   });
   const second = `---
@@ -166,7 +167,7 @@ const logic: Record<string, [read: Read, source: string, said: string[]]> = {
   "a section in .prompt.yml": [
     readPromptYaml,
     "messages:\n  - { role: user, content: '{{#a}}x{{/a}}' }\n",
-    ["1:1 {{#a}} is more than a variable", "1:1 {{/a}} is more than a variable"],
+    ["2:19 {{#a}} is more than a variable", "2:19 {{/a}} is more than a variable"],
   ],
 };
 

@@ -1,38 +1,40 @@
-// Langfuse: the pages or the single answers of its API for prompts.
-import { isObject } from "../../schema/struct.ts";
-import { byTitle, leaveOut, listIn, numberIn, objectIn, placeIn } from "./reader.ts";
-import { readObjects, textIn, toLabel, toVersion } from "./reader.ts";
+// Langfuse: the pages or the single answers of its API for prompts, or its export as a file.
+import { byTitle, nameOfFile, placeIn, readChat, readObjects, readPlaceholder, toVersion } from "./reader.ts";
 import type { Importer, ReadVersion } from "./reader.ts";
+import { textMessage } from "../messages.ts";
 
 /** A reference to another prompt, which Langfuse would put in its place. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;
 
-export const readLangfuse: Importer = (files, options) =>
-  byTitle(
-    readObjects(files, options.complain).flatMap(({ path, value }): ReadVersion[] => {
-      const title = textIn(value, "name") || path, number = numberIn(value, "version");
-      const place = placeIn(title, number);
-      const { prompt } = value;
-      if (typeof prompt !== "string" && !Array.isArray(prompt)) {
-        options.complain(place, "has no content: export each version, not the list alone");
+export const readLangfuse: Importer = (files, options) => {
+  const { complain, keepsLogic } = options;
+  return byTitle(
+    readObjects(files, complain).flatMap(({ file, value }): ReadVersion[] => {
+      const title = value.text("name") || nameOfFile(file), number = value.text("version");
+      const place = placeIn(title, number), prompt = value.anything("prompt") ?? "";
+      if (!/^["[]/.test(prompt)) {
+        complain(place, "has no prompt that is a text or a list: export each version, not the list alone");
         return [];
       }
-      leaveOut(value, ["tags"], place, options.complain);
-      const given = typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt.map(toMessage);
-      const [found] = reference.exec(JSON.stringify(given)) ?? [];
-      if (found !== undefined && !options.keepsLogic) {
-        options.complain(place, `${found} refers to another prompt`);
+      const [found] = reference.exec(prompt) ?? [];
+      if (found !== undefined && !keepsLogic) {
+        complain(place, `${found} refers to another prompt`);
         return [{ title, version: undefined }];
       }
-      const labels = listIn(value, "labels").map(String).filter((label) => label !== "latest").map(toLabel);
-      const known = { title, number, place, messages: given, note: textIn(value, "commitMessage"), labels };
-      return [toVersion({ ...known, language: "mustache", config: objectIn(value, "config") }, options)];
+      value.skip("type");
+      const messages = prompt.startsWith('"')
+        ? [textMessage("user", JSON.parse(prompt) as string, "mustache")]
+        : readChat(value.list("prompt"), "mustache", place, complain, (message) => {
+          // A placeholder stands for messages that the application gives.
+          const type = message.find(["type"], /^"(?:placeholder|chatmessage|message)"$/);
+          if (type !== '"placeholder"') return undefined;
+          return readPlaceholder(message.text("name"), place, complain);
+        });
+      const labels = value.texts("labels").filter((label) => label !== "latest");
+      return [toVersion(value, {
+        ...{ title, number, place, messages, labels, note: value.text("commitMessage") },
+        config: value.object("config").rest(),
+      }, options)];
     }),
   );
-
-/** A placeholder stands for messages that the application puts in. */
-function toMessage(message: unknown): unknown {
-  if (!isObject(message)) return message;
-  if (message.type === "placeholder") return { role: "placeholder", content: `{{${textIn(message, "name")}}}` };
-  return { role: message.role, content: message.content };
-}
+};

@@ -1,75 +1,286 @@
 // LangSmith: commits of prompts. A manifest is a serialisation of LangChain's objects. It is read as data, and never run.
-import { isObject } from "../../schema/struct.ts";
-import { byTitle, leaveOut, listIn, objectIn, objectsIn, readObjects } from "./reader.ts";
-import { textIn, textOf, toConfig, toMessages } from "./reader.ts";
-import type { Importer, Json } from "./reader.ts";
+import { jsonText, stringify, stringifyMembers } from "../../common/json-text.ts";
+import type { DeclaredVariable } from "../declarations.ts";
+import { joinWords, textMessage } from "../messages.ts";
+import type { TemplateMessage } from "../messages.ts";
+import { fillTemplate } from "../template-logic.ts";
 import type { Language } from "../template-logic.ts";
+import type { ConfigMember } from "./config.ts";
+import { byTitle, nameOfFile, readObjects, readPlaceholder, soleText, toVersion } from "./reader.ts";
+import type { Complain, Importer, ReadVersion } from "./reader.ts";
+import { toSource } from "../source.ts";
+import type { Source } from "../source.ts";
 
 export const readLangSmith: Importer = (files, options) =>
   byTitle(
-    readObjects(files, options.complain).flatMap(({ path, value }) => {
-      const title = textIn(value, "repo_handle") || textIn(value, "name") || path.replace(/^.*\/|\.\w+$/g, "");
-      const number = textIn(value, "commit_hash").slice(0, 12),
+    readObjects(files, options.complain).flatMap(({ file, value }): ReadVersion[] => {
+      const title = value.text("repo_handle", "repo", "name") || nameOfFile(file);
+      const number = value.text("commit_hash").slice(0, 12),
         place = number === "" ? title : `${title} commit ${number}`;
-      const manifest = isObject(value.manifest) ? value.manifest : value;
-      const template = findObject(manifest, /PromptTemplate$/);
-      if (template === undefined) {
-        options.complain(place, "has no template of messages");
-        return [];
+      value.skip("owner", "full_name");
+      const parts = readManifest(value.has("manifest") ? value.object("manifest") : value, place, options.complain);
+      if (parts.messages === undefined) {
+        if (!parts.isFaulty) options.complain(place, "has no template of messages");
+        return parts.isFaulty ? [{ title, version: undefined }] : [];
       }
-      leaveOut(value, ["examples", "tags", "readme"], place, options.complain);
-      const made = messagesOf(template, place, options.complain);
-      const messages = made && toMessages(made.messages, made.language, place, options);
-      const llmConfig = toConfig(modelOf(manifest, template), place, options.complain);
-      const description = textIn(value, "description");
-      const version = messages && { number, description, messages, llmConfig, note: "", labels: [] };
-      return [{ title, order: Date.parse(textIn(value, "created_at")), version }];
+      const outer: ConfigMember[] = [
+        ["provider", value.anything("model_provider")],
+        ...value.object("model_config").rest(),
+      ];
+      const created = Date.parse(value.text("created_at")), description = value.text("description");
+      const config = [...outer, ...parts.config];
+      return [toVersion(value, { ...parts, title, number, place, description, config, order: created }, options)];
     }),
   );
 
-const nameOf = (value: Json): string => textOf(listIn(value, "id").at(-1));
+/** What a manifest has: the messages of its template, and the configuration of the model that is bound to it. */
+type Manifest = {
+  messages: TemplateMessage[] | undefined;
+  isFaulty: boolean;
+  config: ConfigMember[];
+  declared: Map<string, DeclaredVariable>;
+};
 
-/** The first serialised object with such a name, in the manifest or in what is in it. */
-function findObject(value: unknown, name: RegExp): Json | undefined {
-  if (Array.isArray(value)) return value.map((item) => findObject(item, name)).find((found) => found !== undefined);
-  if (!isObject(value)) return undefined;
-  if (value.lc !== undefined && name.test(nameOf(value))) return value;
-  return Object.values(value).map((member) => findObject(member, name)).find((found) => found !== undefined);
+type Reading = Manifest & { place: string; complain: Complain };
+
+/** The part of an id from its end: the name of a class is the last one. */
+function idOf(value: Source, at = -1): string {
+  const part = (JSON.parse(value.find(["id"], /^\[/) ?? "[]") as unknown[]).at(at);
+  return typeof part === "string" ? part : "";
 }
 
-const rolesOf: Record<string, string> = { System: "system", Human: "user", AI: "assistant", Tool: "tool" };
+const classOf = (value: Source): string => idOf(value);
 
-/** The messages of a template, and the language of its texts. */
-function messagesOf(
-  template: Json,
-  place: string,
-  complain: (place: string, message: string) => void,
-): { messages: object[]; language: Language } | undefined {
-  const kwargs = objectIn(template, "kwargs");
-  const given = Array.isArray(kwargs.messages)
-    ? objectsIn(kwargs, "messages")
-    : [{ id: ["HumanMessagePromptTemplate"], kwargs: { prompt: template } }];
-  let language: Language = "f-string";
-  const messages = given.map((message, nth) => {
-    const name = nameOf(message), own = objectIn(message, "kwargs");
-    if (name === "MessagesPlaceholder") return { role: "placeholder", content: `{{${textIn(own, "variable_name")}}}` };
-    const [, kind = ""] = /^(System|Human|AI|Tool|Chat)Message(PromptTemplate)?$/.exec(name) ?? [];
-    const role = kind === "Chat" ? textIn(own, "role") : rolesOf[kind];
-    const prompt = objectIn(objectIn(own, "prompt"), "kwargs");
-    const content = typeof own.content === "string" ? own.content : prompt.template;
-    if (prompt.template_format === "mustache") language = "mustache";
-    if (prompt.template_format === "jinja2") language = "jinja";
-    if (role !== undefined && role !== "" && typeof content === "string") return { role, content };
-    return void complain(`${place}, message ${nth + 1}`, `${name || "It"} is no message with a text`);
+/** Reads the `kwargs` of a serialised object. Its class is known by then. */
+function kwargsOf(value: Source): Source {
+  value.skip("lc", "type", "id", "name", "graph");
+  return value.object("kwargs");
+}
+
+function readManifest(manifest: Source, place: string, complain: Complain): Manifest {
+  const reading: Reading = { messages: undefined, isFaulty: false, config: [], declared: new Map(), place, complain };
+  visit(manifest, reading);
+  return reading;
+}
+
+/** Reads a serialised object, and those in it: sequences of a template and a model, a model with tools, and so on. */
+function visit(value: Source, reading: Reading): void {
+  const name = classOf(value), { complain, place, config } = reading;
+  if (/(?:Sequence|Playground)$/.test(name)) {
+    const steps = kwargsOf(value);
+    for (const step of [steps.object("first"), ...steps.list("middle", "steps"), steps.object("last")]) {
+      visit(step, reading);
+    }
+  } else if (/Binding$/.test(name)) {
+    const binding = kwargsOf(value);
+    visit(binding.object("bound"), reading);
+    config.push(...binding.object("kwargs").rest(), ...binding.object("config").rest());
+  } else if (/^StructuredPrompt$|PromptTemplate$/.test(name)) {
+    if (reading.messages === undefined) readTemplate(value, name, reading);
+    else complain(place, `A second template, ${name}, is left out`, true);
+  } else if (/Parser$|^Runnable/.test(name)) {
+    value.skip(...value.names());
+    complain(place, `${name} is left out`, true);
+  } else if (value.names().length > 0 && value.has("kwargs") && name !== "") {
+    // Whatever else stands behind a template is its model.
+    config.push(["provider", JSON.stringify(idOf(value, -2))], ...modelMembers(kwargsOf(value)));
+  }
+}
+
+/** The settings of a model. The name of one of OpenAI's stands in `model` or in `model_name`. */
+function modelMembers(kwargs: Source): ConfigMember[] {
+  const model = kwargs.anything("model", "model_name");
+  kwargs.skip("model", "model_name");
+  return [["model", model], ...kwargs.rest()];
+}
+
+function readTemplate(template: Source, name: string, reading: Reading): void {
+  const kwargs = kwargsOf(template), { complain, place, config } = reading;
+  skipDerived(kwargs);
+  const partials = partialsOf(kwargs);
+  if (name === "StructuredPrompt") {
+    const schema = kwargs.anything("schema_", "schema"),
+      own = kwargs.object("structured_output_kwargs", "structuredOutputKwargs");
+    const title = schema === undefined ? "" : toSource(schema).text("title", "name");
+    const json_schema = { name: title || "output", schema: schema && jsonText(schema), strict: flagOf(own, "strict") };
+    if (schema !== undefined) config.push(["response_format", stringify({ type: "json_schema", json_schema })]);
+    own.skip("method");
+  }
+  const messages = kwargs.has("messages")
+    ? kwargs.list("messages").map((message, nth) =>
+      readMessage(message, `${place}, message ${nth + 1}`, partials, reading)
+    )
+    : [textOfTemplate(template, kwargs, name, partials, reading)];
+  reading.isFaulty = messages.includes(undefined);
+  if (!reading.isFaulty) reading.messages = messages.flatMap((message) => message ?? []);
+  if (partials.size > 0) {
+    complain(place, `The partial variables ${joinWords([...partials.keys()])} are filled in`, true);
+  }
+}
+
+const flagOf = (value: Source, name: string): boolean | undefined => value.has(name) ? value.isTrue(name) : undefined;
+
+/** What follows from the texts of a template, or stands in each serialisation. */
+const skipDerived = (kwargs: Source): void =>
+  kwargs.skip("input_variables", "input_types", "validate_template", "validateTemplate", "optional_variables");
+
+const languages: Record<string, Language> = { mustache: "mustache", jinja2: "jinja", "f-string": "f-string" };
+const languageOf = (kwargs: Source): Language =>
+  languages[kwargs.text("template_format", "templateFormat")] ?? "f-string";
+
+/** The values that a template has of its own for some of its variables. */
+function partialsOf(kwargs: Source): Map<string, string> {
+  const partials = kwargs.object("partial_variables", "partialVariables");
+  return new Map(
+    partials.names().flatMap((name) => {
+      const value = partials.text(name);
+      return value === "" ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** A text of a template with its own values filled in. */
+function textOf(kwargs: Source, outer: ReadonlyMap<string, string>): { text: string; language: Language } | undefined {
+  skipDerived(kwargs);
+  const template = kwargs.find(["template"], /^"/), language = languageOf(kwargs);
+  const values = new Map([...outer, ...partialsOf(kwargs)]);
+  if (template === undefined) return undefined;
+  return { text: fillTemplate(JSON.parse(template) as string, language, values), language };
+}
+
+const rolesOf: Record<string, string> = {
+  ...{ System: "system", Human: "user", AI: "assistant", Tool: "tool", Function: "function", Developer: "developer" },
+};
+
+type Made = TemplateMessage[] | undefined;
+
+function readMessage(message: Source, place: string, partials: ReadonlyMap<string, string>, reading: Reading): Made {
+  const name = classOf(message), { complain } = reading;
+  if (name === "FewShotChatMessagePromptTemplate") return readExamples(kwargsOf(message), place, reading);
+  if (/^(?:Chat)?PromptTemplate$/.test(name)) return readNested(message, place, partials, reading);
+  const own = kwargsOf(message);
+  if (name === "MessagesPlaceholder") {
+    const variable = own.text("variable_name", "variableName"),
+      placeholder = readPlaceholder(variable, place, complain);
+    if (own.isTrue("optional")) reading.declared.set(variable, { type: "messages", required: false });
+    return placeholder && [placeholder];
+  }
+  const [, kind = "", isTemplate] = /^(\w+?)Message(?:Chunk)?(PromptTemplate)?$/.exec(name) ?? [];
+  // LangChain has messages of the developer as such of the system.
+  const special = own.object("additional_kwargs").text("__openai_role__");
+  const role = special || (kind === "Chat" ? own.text("role") : rolesOf[kind] ?? "");
+  if (role === "") return void complain(place, `${name || "It"} is no message with a role`);
+  skipDerived(own);
+  const content = isTemplate === undefined ? literalContent(own) : templateContent(own, partials);
+  if (content === undefined) return void complain(place, `${name} has no text, and no list of texts and images`);
+  return [{ ...content, role, members: membersOf(own) }];
+}
+
+/** The content of a message that is no template: its texts are sent as they are. */
+function literalContent(own: Source): Pick<TemplateMessage, "content" | "language"> | undefined {
+  const content = own.find(["content"], /^["[]/);
+  return content === undefined ? undefined : { content: soleText(content), language: "plain" };
+}
+
+/** The content of a template: one text, or parts that are texts, images or objects. */
+function templateContent(
+  own: Source,
+  partials: ReadonlyMap<string, string>,
+): Pick<TemplateMessage, "content" | "language"> | undefined {
+  const list = own.list("prompt");
+  if (list.length === 0) {
+    const prompt = own.object("prompt"), made = textOf(kwargsOf(prompt), partials);
+    prompt.skip("id");
+    return made && { content: JSON.stringify(made.text), language: made.language };
+  }
+  const used = new Set<Language>();
+  const parts = list.map((part) => {
+    part.skip("id");
+    const kwargs = kwargsOf(part), template = kwargs.find(["template"], /^\{/);
+    if (template === undefined) {
+      const made = textOf(kwargs, partials);
+      if (made === undefined) return undefined;
+      used.add(made.language);
+      return stringify({ type: "text", text: made.text });
+    }
+    used.add(languageOf(kwargs));
+    skipDerived(kwargs);
+    const members = toSource(template);
+    return members.has("url") ? stringifyMembers([["type", '"image_url"'], ["image_url", template]]) : template;
   });
-  return messages.includes(undefined) ? undefined : { messages: messages as object[], language };
+  // The parts of a message are in one language.
+  if (parts.includes(undefined) || used.size > 1) return undefined;
+  return { content: soleText(`[${parts.join(",")}]`), language: [...used][0] ?? "f-string" };
 }
 
-/** The settings of the model that is bound to a template, and who provides it. */
-function modelOf(manifest: Json, template: Json): Json {
-  const model = manifest === template
-    ? undefined
-    : findObject(manifest, /^(?!.*(PromptTemplate|Message|Sequence|Binding|Parser|Placeholder)).*$/);
-  if (model === undefined) return {};
-  return { provider: textOf(listIn(model, "id").at(-2)), ...objectIn(model, "kwargs") };
+/** What a message has besides: names, and calls of tools in the form of the Chat Completions API. */
+function membersOf(own: Source): [string, string][] {
+  const additional = own.object("additional_kwargs");
+  const members: [string, string][] = [];
+  const add = (name: string, json: string | undefined) => json !== undefined && members.push([name, json]);
+  add("name", own.find(["name"], /^"/));
+  add("tool_call_id", own.find(["tool_call_id"], /^"/));
+  const calls = own.list("tool_calls").map((call) => {
+    call.skip("type");
+    const called = { name: call.text("name"), arguments: call.anything("args") ?? "{}" };
+    return { id: call.text("id"), type: "function", function: called };
+  });
+  if (calls.length > 0) add("tool_calls", stringify(calls));
+  else add("tool_calls", additional.find(["tool_calls"], /^\[(?!\])/));
+  add("function_call", additional.anything("function_call"));
+  additional.skip("tool_calls");
+  own.skip("type", "example");
+  return members;
+}
+
+/** A template that is one text, or a list of examples between two texts. */
+function textOfTemplate(
+  template: Source,
+  kwargs: Source,
+  name: string,
+  partials: ReadonlyMap<string, string>,
+  { complain, place }: Reading,
+): Made {
+  template.skip("id");
+  if (name !== "FewShotPromptTemplate") {
+    const made = textOf(kwargs, partials);
+    if (made === undefined) return void complain(place, `${name} has no text and no messages`);
+    return [textMessage("user", made.text, made.language)];
+  }
+  const language = languageOf(kwargs), each = kwargs.object("example_prompt", "examplePrompt");
+  const made = textOf(kwargsOf(each), new Map());
+  each.skip("id");
+  const examples = kwargs.list("examples").map((example) => valuesOf(example));
+  if (made === undefined || examples.length === 0) return void complain(place, "has examples that are not in it");
+  const separator = kwargs.text("example_separator", "exampleSeparator") || "\n\n";
+  const texts = examples.map((values) => fillTemplate(made.text, made.language, values));
+  if (made.language !== language) return void complain(place, "has examples in another template language");
+  const all = [kwargs.text("prefix"), ...texts, kwargs.text("suffix")].filter((text) => text !== "");
+  return [textMessage("user", all.join(separator), language)];
+}
+
+/** The members of an example as texts. */
+const valuesOf = (example: Source): Map<string, string> =>
+  new Map(example.names().map((name) => [name, example.text(name)]));
+
+/** Examples in a chat: the messages of a template for each. */
+function readExamples(kwargs: Source, place: string, reading: Reading): Made {
+  const examples = kwargs.list("examples").map(valuesOf), each = kwargs.anything("example_prompt", "examplePrompt");
+  skipDerived(kwargs);
+  kwargs.skip("template_format", "suffix", "prefix", "example_separator");
+  if (examples.length === 0 || each === undefined) {
+    return void reading.complain(place, "has examples that are not in it");
+  }
+  const messages = examples.map((values) => readNested(toSource(each), place, values, reading));
+  return messages.includes(undefined) ? undefined : messages.flatMap((made) => made!);
+}
+
+/** The messages of a template in a template. */
+function readNested(template: Source, place: string, partials: ReadonlyMap<string, string>, reading: Reading): Made {
+  const name = classOf(template), kwargs = kwargsOf(template);
+  skipDerived(kwargs);
+  const values = new Map([...partials, ...partialsOf(kwargs)]);
+  if (!kwargs.has("messages")) return textOfTemplate(template, kwargs, name, values, reading);
+  const messages = kwargs.list("messages").map((message) => readMessage(message, place, values, reading));
+  return messages.includes(undefined) ? undefined : messages.flatMap((made) => made!);
 }

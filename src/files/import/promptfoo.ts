@@ -2,60 +2,99 @@
 import { Refusal } from "../../common/errors.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
-import { jsonText } from "../../common/json-text.ts";
-import { isObject } from "../../schema/struct.ts";
+import { compact, readItems } from "../../common/json-text.ts";
 import { placeOf } from "../faults.ts";
+import type { Report } from "../faults.ts";
+import { normalize } from "../head.ts";
+import { textMessage } from "../messages.ts";
+import { readYamlSource, toSource } from "../source.ts";
+import type { Source } from "../source.ts";
 import { readYaml } from "../yaml.ts";
-import { maxLevels, toMessages, toName } from "./reader.ts";
-import type { ImportedFile, Importer, ImportOptions, Json } from "./reader.ts";
+import { byTitle, maxLevels, readChat, toVersion } from "./reader.ts";
+import type { ImportedFile, ImportedPrompt, Importer, ImportOptions, ReadVersion } from "./reader.ts";
 
-type Entry = { label: string; text: string };
+/** A prompt of a configuration: its text, and what the configuration says of its model. */
+type Entry = { label: string; text: string; config: [string, string][] };
 
 export const readPromptfoo: Importer = async (files, options) => {
   const all = await Promise.all(files.map((file) => entriesOf(file, options)));
-  return all.flat().flatMap(({ label: title, text }) => {
-    const messages = toMessages(messagesIn(text), "jinja", title, options);
-    const rest = { number: "", description: "", llmConfig: jsonText("{}"), note: "", labels: [] };
-    return messages === undefined ? [] : [{ name: toName(title), versions: [{ ...rest, title, messages }] }];
-  });
+  return all.flat().flatMap((entry): ImportedPrompt[] => byTitle(readEntry(entry, options)));
 };
 
-/** A chat is a JSON array of messages. Any other text is a message of the user. */
-function messagesIn(text: string): unknown[] {
-  const isChat = text.trimStart().startsWith("[") && !isDeeper(text, maxLevels) &&
-    describeJsonFault(text) === undefined;
-  return isChat ? JSON.parse(text) as unknown[] : [{ role: "user", content: text.trim() }];
+function readEntry({ label, text, config }: Entry, options: ImportOptions): ReadVersion[] {
+  const list = chatIn(text);
+  const messages = list === undefined
+    ? [textMessage("user", text.trim(), "jinja")]
+    : readChat(list, "jinja", label, options.complain);
+  return [toVersion(toSource("{}"), { title: label, place: label, messages, config }, options)];
+}
+
+/** The messages of a text that is a chat: a list of messages as JSON, or as YAML. */
+function chatIn(text: string): Source[] | undefined {
+  const json = text.trimStart().startsWith("[") && describeJsonFault(text) === undefined
+    ? compact(text)
+    : /^\s*- role:/.test(text)
+    ? readYaml(`messages:\n${text.replace(/^/gm, "  ")}`, 0, () => {})?.members.get("messages")?.text
+    : undefined;
+  if (json === undefined || isDeeper(json, maxLevels)) return undefined;
+  const items = readItems(json).map((item) => toSource(item));
+  return items.length > 0 && items.every(({ isObject }) => isObject) ? items : undefined;
 }
 
 async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): Promise<Entry[]> {
-  const { complain } = options;
-  const yaml = readYaml(text, 0, (offset, message) => {
-    const { line, column } = placeOf(text, offset);
-    complain(`${path}:${line}:${column}`, message);
-  });
+  const source = normalize(text),
+    report: Report = (offset, message, isWarning) => {
+      const { line, column } = placeOf(source, offset);
+      options.complain(`${path}:${line}:${column}`, message, isWarning);
+    };
+  const yaml = readYamlSource(source, 0, report);
   if (yaml === undefined) return [];
-  for (const name of yaml.members.keys()) if (name !== "prompts") complain(path, `${name} is left out`, true);
-  const prompts: unknown = JSON.parse(yaml.members.get("prompts")?.text ?? "[]");
-  const [, folder = "."] = /^(.*)[/\\]/s.exec(path) ?? [];
-  const found: Entry[] = [];
+  const { value } = yaml, [, folder = "."] = /^(.*)[/\\]/s.exec(path) ?? [];
+  const byFile = value.object("prompts"), sole = value.text("prompts");
   // A mapping has the label of each file.
-  const entries = isObject(prompts) ? Object.entries(prompts).map(([id, label]) => ({ id, label })) : [prompts].flat();
-  for (const [nth, given] of entries.entries()) found.push(...await entryOf(given, nth, folder, options));
+  const entries = [
+    ...(sole === "" ? [] : [toSource(JSON.stringify(sole))]),
+    ...byFile.names().map((id) => toSource(JSON.stringify({ id, label: byFile.text(id) }))),
+    ...value.list("prompts"),
+  ];
+  const found: Entry[] = [];
+  for (const [nth, entry] of entries.entries()) found.push(...await entryOf(entry, nth, folder, options));
+  for (const unread of value.takeUnread()) options.complain(path, `${unread.join(".")} is left out`, true);
+  if (entries.length === 0) options.complain(path, "has no prompts");
   return found;
 }
 
+const code = /\.(?:js|mjs|cjs|ts|mts|cts|py|sh|bash|exe|bat|cmd|ps1|rb|pl|go)$/;
+const texts = /\.(?:txt|md|j2|json|jsonl|ya?ml|csv)$/;
+
 /** The prompts of an entry: a text, a file, or an object with one of them and a label. */
-async function entryOf(given: unknown, nth: number, folder: string, options: ImportOptions): Promise<Entry[]> {
-  const { raw, id, label }: Json = isObject(given) ? given : { raw: given };
-  const source = raw ?? id, name = typeof label === "string" ? label : undefined;
-  if (typeof source !== "string") return leaveOut(`Prompt ${nth + 1}`, "is no text and no file", options);
-  const file = /^(?:file:\/\/)?([^\n]+\.(?:txt|md|j2|json|ya?ml|csv|js|mjs|cjs|ts|py|sh|rb))(?::\w+)?$/.exec(source)
-    ?.[1];
-  if (file === undefined && /^(?:exec:|python:|\w+:\/\/)/.test(source)) {
-    return leaveOut(source, "is code or an address: write what it gives into a file", options);
+async function entryOf(entry: Source, nth: number, folder: string, options: ImportOptions): Promise<Entry[]> {
+  const config = entry.object("config").rest();
+  const own = entry.ownText() || entry.text("raw") || entry.text("id"), label = entry.text("label");
+  entry.skip("id");
+  if (own === "") return leaveOut(`Prompt ${nth + 1}`, "is no text and no file", options);
+  const isPath = !own.includes("\n") &&
+    (own.startsWith("file://") || /[^\s]\.\w{1,7}(?::\w+)?$/.test(own) || /^\S*\*\S*$/.test(own));
+  const [, file = own, part] = /^(.*\.\w+):(\w+)$/s.exec(own.replace(/^file:\/\//, "")) ??
+    [, own.replace(/^file:\/\//, "")];
+  if (/^(?:exec|python):/.test(own) || isPath && (code.test(file) || part !== undefined && !texts.test(file))) {
+    return leaveOut(own, "is code: write what it gives into a file", options);
   }
-  if (file === undefined) return [{ label: name ?? `prompt-${nth + 1}`, text: source }];
-  return await readFile(file, name, folder, options);
+  if (/^\w+:\/\//.test(own) && !own.startsWith("file://")) {
+    return leaveOut(own, "is an address: write what it gives into a file", options);
+  }
+  if (!isPath || !(own.startsWith("file://") || file.includes("*") || texts.test(file))) {
+    return [{ label: label || `prompt-${nth + 1}`, text: normalize(own), config }];
+  }
+  const paths = file.includes("*") ? await matching(file, folder, options) : [file];
+  if (paths.length === 0) return leaveOut(file, "is a pattern that no file matches", options);
+  const entries: Entry[] = [];
+  for (const path of paths) {
+    const base = path.replace(/^.*[/\\]|\.\w+$/g, "");
+    const name = label === "" ? base : paths.length === 1 ? label : `${label}-${base}`;
+    entries.push(...await readFile(path, name, config, folder, options));
+  }
+  return entries;
 }
 
 function leaveOut(place: string, why: string, { complain }: ImportOptions): [] {
@@ -63,16 +102,26 @@ function leaveOut(place: string, why: string, { complain }: ImportOptions): [] {
   return [];
 }
 
+/** The files below a folder that a pattern matches. */
+async function matching(pattern: string, folder: string, { list }: ImportOptions): Promise<string[]> {
+  const source = pattern.replace(/^\.\//, "").replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(
+      /\*\*\/|\*\*|\*|\?/g,
+      (mark) => mark === "**/" ? "(?:.*/)?" : mark === "**" ? ".*" : mark === "*" ? "[^/]*" : "[^/]",
+    );
+  const expression = new RegExp(`^${source}$`);
+  return (await list?.(folder) ?? []).filter((path) => expression.test(path) && (texts.test(path) || code.test(path)));
+}
+
 async function readFile(
   file: string,
-  label: string | undefined,
+  label: string,
+  config: Entry["config"],
   folder: string,
   options: ImportOptions,
 ): Promise<Entry[]> {
-  if (!/\.(txt|md|j2|json)$/.test(file)) {
-    return leaveOut(file, "is code or a table: write what it gives into a text file", options);
-  }
-  if (file.includes("*")) return leaveOut(file, "is a pattern: name each file", options);
+  if (code.test(file)) return leaveOut(file, "is code: write what it gives into a file", options);
+  if (!texts.test(file)) return leaveOut(file, "is in no format that holds texts: write it into a text file", options);
   let text: string | undefined;
   try {
     text = await options.read(folder, file);
@@ -81,8 +130,55 @@ async function readFile(
     return leaveOut(file, `is left out: ${error.message}`, options);
   }
   if (text === undefined) return leaveOut(file, "cannot be read", options);
-  const base = label ?? file.replace(/^.*\/|\.\w+$/g, "");
-  // A line of dashes parts the prompts of a text file.
-  const texts = file.endsWith(".json") ? [text] : text.split(/^---[ \t]*$/m).filter((part) => part.trim() !== "");
-  return texts.map((part, index) => ({ label: texts.length === 1 ? base : `${base}-${index + 1}`, text: part }));
+  const found = textsIn(file, normalize(text), (message) => leaveOut(file, message, options));
+  if (found.length === 0) return [];
+  return found.map((own, index) => ({
+    label: own.label ?? (found.length === 1 ? label : `${label}-${index + 1}`),
+    text: own.text,
+    config,
+  }));
+}
+
+/** The prompts of a file, by its ending. Only a text file is parted by lines of dashes. */
+function textsIn(file: string, text: string, refuse: (message: string) => []): { text: string; label?: string }[] {
+  if (file.endsWith(".txt")) {
+    return text.split(/^[ \t]*---[ \t]*$/m).filter((part) => part.trim() !== "").map((part) => ({ text: part }));
+  }
+  if (file.endsWith(".jsonl")) {
+    return text.split("\n").filter((line) => line.trim() !== "").map((line) => ({ text: line }));
+  }
+  if (file.endsWith(".csv")) return rowsIn(text);
+  if (!/\.ya?ml$/.test(file)) return [{ text }];
+  const yaml = readYaml(`value:\n${text.replace(/^---[ \t]*\n/, "").replace(/^/gm, "  ")}`, 0, () => {});
+  const json = yaml?.members.get("value")?.text;
+  if (json === undefined) return refuse("is no YAML that holds a prompt");
+  return [{ text: json.startsWith('"') ? JSON.parse(json) as string : json }];
+}
+
+/** The prompts of a table: a column `prompt`, with labels beside it, or one prompt a line. */
+function rowsIn(text: string): { text: string; label?: string }[] {
+  const rows = text.includes(",") ? parseRows(text) : [];
+  const head = rows[0]?.map((name) => name.trim()) ?? [],
+    prompt = head.indexOf("prompt"),
+    label = head.indexOf("label");
+  if (prompt >= 0) {
+    return rows.slice(1).filter((row) => row[prompt]?.trim()).map((row) => {
+      const own = row[label]?.trim();
+      return { text: row[prompt]!.trim(), ...(own ? { label: own } : {}) };
+    });
+  }
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(lines[0]?.trim().toLowerCase() === "prompt" ? 1 : 0).map((line) => ({ text: line }));
+}
+
+/** The rows of a table with commas, in which a cell may be in quotes. */
+function parseRows(text: string): string[][] {
+  const rows: string[][] = [[]];
+  for (const [whole, quoted, plain, end] of text.matchAll(/"((?:[^"]|"")*)"(?=[,\n]|$)|([^,\n]+)|([,\n])/g)) {
+    const row = rows.at(-1)!;
+    if (end === "\n") rows.push([]);
+    else if (end === ",") row.push("");
+    else row.splice(Math.max(0, row.length - 1), 1, quoted?.replaceAll('""', '"') ?? plain ?? whole);
+  }
+  return rows;
 }

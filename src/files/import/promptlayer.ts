@@ -1,39 +1,60 @@
 // PromptLayer: templates as its API gives them.
-import { isObject } from "../../schema/struct.ts";
-import { byTitle, joinTexts, leaveOut, listIn, numberIn, objectIn, objectsIn } from "./reader.ts";
-import { placeIn, readObjects, textIn, textOf, toLabel, toVersion } from "./reader.ts";
-import type { Importer, Json } from "./reader.ts";
+import { byTitle, nameOfFile, placeIn, readChat, readObjects, readPlaceholder, soleText, toVersion } from "./reader.ts";
+import type { Importer, ReadVersion } from "./reader.ts";
+import type { Source } from "../source.ts";
+import type { TemplateMessage } from "../messages.ts";
 import type { Language } from "../template-logic.ts";
 
 const snippet = /@@@[^@\n]+@@@/;
+const kept = ["tools", "tool_choice", "functions", "function_call", "parallel_tool_calls"];
 
-export const readPromptLayer: Importer = (files, options) =>
-  byTitle(
-    readObjects(files, options.complain).map(({ path, value }) => {
-      const title = textIn(value, "prompt_name") || path, number = numberIn(value, "version") || numberIn(value, "id");
-      const place = placeIn(title, number);
-      const template = objectIn(value, "prompt_template"), given = objectsIn(template, "messages");
-      const all = (given.length > 0 ? given : [{ role: "user", content: template.content }]).map(toMessage);
-      leaveOut(value, ["tags"], place, options.complain);
-      const [found] = snippet.exec(JSON.stringify(all)) ?? [];
-      if (found !== undefined && !options.keepsLogic) {
-        options.complain(place, `${found} refers to a snippet: export it with snippets resolved`);
+export const readPromptLayer: Importer = (files, options) => {
+  const { complain, keepsLogic } = options;
+  return byTitle(
+    readObjects(files, complain).map(({ file, value }): ReadVersion => {
+      const id = value.text("id");
+      const title = value.text("prompt_name") || nameOfFile(file), number = value.text("version") || id;
+      const place = placeIn(title, number), template = value.object("prompt_template");
+      const [found] = snippet.exec(template.json) ?? [];
+      if (found !== undefined && !keepsLogic) {
+        complain(place, `${found} refers to a snippet: export it with snippets resolved`);
         return { title, version: undefined };
       }
-      const format = textIn(given[0] ?? {}, "template_format") || textIn(template, "template_format");
-      const language: Language = format === "jinja2" ? "jinja" : "f-string";
-      const model = objectIn(objectIn(value, "metadata"), "model");
-      const config = { provider: model.provider, model: model.name, ...objectIn(model, "parameters") };
-      const note = textIn(value, "commit_message");
-      const labels = listIn(value, "release_labels").map((label) =>
-        toLabel(textOf(isObject(label) ? label.name : label))
-      );
-      return toVersion({ title, number, place, messages: all, language, config, note, labels }, options);
+      const chat = template.list("messages"), whole = template.text("template_format");
+      const languageOf = (message: Source): Language =>
+        (message.text("template_format") || whole) === "jinja2" ? "jinja" : "f-string";
+      template.skip("type", "input_variables");
+      const messages = chat.length > 0
+        ? readChat(chat, languageOf, place, complain, (message) => {
+          message.skip("input_variables");
+          if (message.text("role") !== "placeholder") return undefined;
+          return readPlaceholder(message.text("name") || "history", place, complain);
+        })
+        : readText(template, languageOf(template), place, complain);
+      const model = value.object("metadata").object("model");
+      const config = [
+        ["provider", model.anything("provider")],
+        ["model", model.anything("name")],
+        ...model.object("parameters").rest(),
+        ...kept.map((name) => [name, template.anything(name)] as const),
+      ] as const;
+      const labels = value.list("release_labels").map((label) => label.isObject ? label.text("name") : label.ownText());
+      return toVersion(value, {
+        ...{ title, number, place, messages, config, note: value.text("commit_message") },
+        labels: labels.filter((label) => label !== ""),
+      }, options);
     }),
   );
+};
 
-/** A placeholder stands for messages. Any other message has a text or parts. */
-const toMessage = ({ role, content, name }: Json): Json =>
-  role === "placeholder"
-    ? { role, content: `{{${textOf(name) || "history"}}}` }
-    : { role, content: joinTexts(content) };
+/** A template for completion: one text. */
+function readText(
+  template: Source,
+  language: Language,
+  place: string,
+  complain: (place: string, message: string) => void,
+): TemplateMessage[] | undefined {
+  const content = template.anything("content");
+  if (content !== undefined && /^["[]/.test(content)) return [{ role: "user", content: soleText(content), language }];
+  return void complain(place, "has no prompt_template with messages or a content");
+}

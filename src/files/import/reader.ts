@@ -1,41 +1,57 @@
-// Reads exports of others as JSON, with the few rules that all importers share, and puts their versions together to prompts.
+// Reads exports of other tools as JSON, with the few rules that all importers share, and puts their versions together to prompts.
 import { groupBy } from "../../common/group-by.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
-import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
+import { compact, readItems, readMembers } from "../../common/json-text.ts";
+import type { Declarations } from "../../management/declarations.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
-import { isObject } from "../../schema/struct.ts";
-import { findSecrets } from "../secrets.ts";
-import { checkLogic, fromFormatString } from "../template-logic.ts";
+import { declareVariables } from "../declarations.ts";
+import type { DeclaredVariable } from "../declarations.ts";
+import { normalize } from "../head.ts";
+import { headWarning, joinWords, looksLikeHead, placeholderOf, writeMessages } from "../messages.ts";
+import type { TemplateMessage } from "../messages.ts";
 import type { Language } from "../template-logic.ts";
+import { isVariable } from "../../common/template.ts";
+import { toConfig } from "./config.ts";
+import type { ConfigMember } from "./config.ts";
+import { toSource } from "../source.ts";
+import type { Source } from "../source.ts";
 
-/** A version as it was elsewhere. `number` is its number or hash there. */
+/** A version as it was elsewhere. `number` is its number or hash there, and `labels` are those that stand at it. */
 export type ImportedVersion = {
   number: string;
   title: string;
   description: string;
   messages: Messages;
   llmConfig: LlmConfig;
+  declarations?: Declarations | undefined;
   note: string;
-  /** The names of deployments that serve it. */
   labels: string[];
 };
 
-/** A prompt as it was elsewhere, with its versions in the order in which they were made. */
-export type ImportedPrompt = { name: string; versions: ImportedVersion[] };
+/**
+ * A prompt as it was elsewhere, with its versions in the order in which they were made. `title` is what its name is made of, and
+ * `path` that of its file, if it is a prompt.
+ */
+export type ImportedPrompt = { title: string; path?: string | undefined; versions: ImportedVersion[] };
 
 /** Says why a prompt is not imported, or with `isWarning` what of it is left out. `place` names the prompt and the part. */
 export type Complain = (place: string, message: string, isWarning?: boolean) => void;
 
-/** `read` gives the text of a file that an export names by its path from a folder on. It rejects if the path leads out of that. */
 export type ImportOptions = {
+  /** Keeps as text what is more than a variable. */
   keepsLogic: boolean;
+  /** Members that are kept although they may be secret, by their names or paths. */
+  keeps?: readonly string[] | undefined;
   complain: Complain;
+  /** Gives the text of a file that an export names by its path from a folder on. It rejects if the path leads out of that. */
   read(folder: string, path: string): Promise<string | undefined>;
+  /** The paths of the files below a folder, from there on. */
+  list?(folder: string): Promise<string[]>;
 };
 
-/** A file of an export. */
-export type ImportedFile = { path: string; text: string };
+/** A file of an export. `name` is its path as names are made of it. */
+export type ImportedFile = { path: string; text: string; name?: string | undefined };
 
 /** Reads exports. A version that cannot be held is left out, and its prompt with it. */
 export type Importer = (
@@ -46,175 +62,196 @@ export type Importer = (
 /** Deeper than any export is nested. Each level of JSON costs its readers stack. */
 export const maxLevels = 100;
 
+/** `a/chat.prompty` and `a/chat.prompt.md` → `a/chat`, and `a/SKILL.md` → `a` */
+export const nameOfFile = ({ path, name = path }: ImportedFile): string =>
+  name.replace(/(?<=[^/])\/SKILL\.md$/i, "").replace(/(?:\.(?:prompt|agent|chatmode|instructions))?\.[^./]*$/i, "");
+
+// Lists in which APIs give their objects, and what such a page says besides.
+const lists = ["data", "items", "prompts", "versions", "commits", "results", "content"];
+const ofPages = ["total", "count", "page", "size", "limit", "offset", "next", "previous", "has_more", "object"];
+const cursors = ["next_cursor", "nextCursor", "sortableBy", "total_pages", "totalPages", "totalItems"];
+
+/** A value in a file, with the name that the file gives to what has none. */
+export type Found = { file: ImportedFile; value: Source };
+
 /** The objects in files of JSON or of one JSON document per line: each alone, in a list, or in a page of an API. */
-export function readObjects(files: readonly ImportedFile[], complain: Complain): { path: string; value: Json }[] {
-  return files.flatMap(({ path, text }) => {
-    const fault = describeJsonFault(text), lines = text.split("\n");
-    const isLines = fault !== undefined && describeJsonFault(lines[0]!) === undefined;
-    const documents = isLines
-      ? lines.map((line, nth) => [`${path}:${nth + 1}`, line] as const)
-      : [[path, text] as const];
-    return documents.filter(([, each]) => each.trim() !== "").flatMap(([place, each]) => {
-      const fault = isDeeper(each, maxLevels)
-        ? `is nested more than ${maxLevels} levels deep`
-        : describeJsonFault(each)?.replace(/^/, "is not JSON: ");
-      if (fault !== undefined) complain(place, fault);
-      return fault !== undefined ? [] : itemsOf(JSON.parse(each)).map((value) => ({ path, value }));
-    });
+export function readObjects(files: readonly ImportedFile[], complain: Complain): Found[] {
+  return files.flatMap((file) =>
+    readDocuments(file, complain).flatMap((json) =>
+      itemsOf(json, file, complain).map((item) => ({ file, value: toSource(item) }))
+    )
+  );
+}
+
+/** The JSON documents of a file as compact texts. */
+export function readDocuments({ path, text }: ImportedFile, complain: Complain): string[] {
+  const source = normalize(text);
+  const fault = describeJsonFault(source), lines = source.split("\n");
+  const isLines = fault !== undefined && describeJsonFault(lines[0]!) === undefined;
+  const documents = isLines
+    ? lines.map((line, nth) => [`${path}:${nth + 1}`, line] as const)
+    : [[path, source] as const];
+  return documents.filter(([, each]) => each.trim() !== "").flatMap(([place, each]) => {
+    const fault = isDeeper(each, maxLevels)
+      ? `is nested more than ${maxLevels} levels deep`
+      : describeJsonFault(each)?.replace(/^/, "is not JSON: ");
+    if (fault !== undefined) complain(place, fault);
+    return fault !== undefined ? [] : [compact(each)];
   });
 }
 
-export type Json = Record<string, unknown>;
-
-const lists = ["data", "items", "prompts", "versions", "commits"];
-
 /** A list of objects, wherever an API puts it in its pages. */
-function itemsOf(value: unknown): Json[] {
-  if (Array.isArray(value)) return value.flatMap(itemsOf);
-  if (!isObject(value)) return [];
-  const name = lists.find((name) => Array.isArray(value[name]));
+function itemsOf(json: string, file: ImportedFile, complain: Complain): string[] {
+  if (json.startsWith("[")) return readItems(json).flatMap((item) => itemsOf(item, file, complain));
+  if (!json.startsWith("{")) {
+    complain(file.path, "has a value that is no object, which is left out", true);
+    return [];
+  }
+  const members = readMembers(json), name = lists.find((name) => members.get(name)?.startsWith("["));
   // A prompt may have its versions inside. Then it is what an importer looks for.
-  return name === undefined || "name" in value || "repo_handle" in value ? [value] : itemsOf(value[name]);
+  const isPrompt = ["name", "repo_handle", "role", "messages", "openai_prompt_id"].some((name) => members.has(name));
+  if (name === undefined || isPrompt) return [json];
+  const page = toSource(json, members);
+  page.skip(name, ...ofPages, ...cursors);
+  page.object("meta").skip(...ofPages, ...cursors);
+  nameUnread(page, file.path, complain);
+  return itemsOf(members.get(name)!, file, complain);
 }
 
-/** A name as prompts have them here: `Support Bot/v2` becomes `support-bot/v2`. */
-export const toName = (text: string): string =>
-  text.slice(0, 200).toLowerCase().split("/").map(toSegment).filter((part) => part !== "").join("/") || "prompt";
-
-/** The same for a deployment. */
-export const toLabel = (text: string): string => toSegment(text.slice(0, 99).toLowerCase()) || "deployment";
-
-const toSegment = (text: string): string => text.replace(/[^a-z0-9._-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
-
-export const textIn = (value: Json, name: string): string => typeof value[name] === "string" ? value[name] : "";
-export const objectIn = (value: Json, name: string): Json => isObject(value[name]) ? value[name] : {};
-export const listIn = (value: Json, name: string): unknown[] => Array.isArray(value[name]) ? value[name] : [];
-/** The items of a list, each as an object. One that is none is empty. */
-export const objectsIn = (value: Json, name: string): Json[] =>
-  listIn(value, name).map((item) => isObject(item) ? item : {});
-/** A text, or a number as one. Anything else has none: an object may have a member `toString` that is no function. */
-export const textOf = (value: unknown): string =>
-  typeof value === "string" || typeof value === "number" ? String(value) : "";
-/** The number of a version, which may be a text. */
-export const numberIn = (value: Json, name: string): string => textOf(value[name]);
+/** Names what was not read. */
+export function nameUnread(value: Source, place: string, complain: Complain): void {
+  const paths = value.takeUnread().map((path) => path.join(".") || "It");
+  if (paths.length > 0) complain(place, `${joinWords(paths)} ${paths.length === 1 ? "is" : "are"} left out`, true);
+}
 
 /** `Support version 3` */
 export const placeIn = (title: string, number: string): string => number === "" ? title : `${title} version ${number}`;
 
-/** Says which members of these have no place here. */
-export function leaveOut(value: Json, names: readonly string[], place: string, complain: Complain): void {
-  const isGiven = (member: unknown) =>
-    isObject(member) || Array.isArray(member) ? Object.keys(member).length > 0 : member;
-  for (const name of names) if (isGiven(value[name])) complain(place, `${name} is left out`, true);
-}
-
-/** The content of a message: one text, if it is a list of texts. */
-export function joinTexts(content: unknown): unknown {
-  if (!Array.isArray(content)) return content;
-  const texts = content.map((part: unknown) =>
-    isObject(part) && ["text", "input_text", "output_text"].includes(textOf(part.type)) ? part.text : undefined
-  );
-  return texts.every((text) => typeof text === "string") ? texts.join("\n") : content;
-}
-
-const secretName = /(^|[_-])(api[_-]?key|secrets?|passwords?|token|credentials?|authorization|connection)($|[_-])/i;
-
-/** Whether a member of a configuration may be a secret. A number never is, such as `max_token`. */
-function isSecret(name: string, text: string): boolean {
-  if (text.startsWith('"') && findSecrets(JSON.parse(text)).length > 0) return true;
-  // LangChain's serialisation has an object in the place of a secret.
-  if (text.startsWith("{") && readMembers(text).get("type") === '"secret"') return true;
-  return /^["{[]/.test(text) && secretName.test(name.replace(/([a-z\d])([A-Z])/g, "$1_$2"));
-}
-
-/** A configuration without what is null, and without what may be secret, at any depth. Each secret is named. */
-export function toConfig(value: Json, place: string, complain: Complain): LlmConfig {
-  const keep = (text: string, path: string): string => {
-    const below = (name: string) => path === "" ? name : `${path}.${name}`;
-    if (text.startsWith("[")) {
-      return `[${readItems(text).flatMap((item, nth) => keepMember(String(nth), item, below(String(nth)))).join(",")}]`;
-    }
-    if (!text.startsWith("{")) return text;
-    const members = [...readMembers(text)].flatMap(([name, member]) =>
-      keepMember(name, member, below(name)).map((kept) => [name, kept] as [string, string])
-    );
-    return stringifyMembers(members);
-  };
-  const keepMember = (name: string, text: string, path: string): string[] => {
-    if (!isSecret(name, text)) return [keep(text, path)];
-    complain(place, `${path} is left out, since it may be secret`, true);
-    return [];
-  };
-  const given = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return jsonText(keep(stringify(Object.fromEntries(given)), ""));
-}
-
-/** Makes messages of a list, in which each text is rewritten. Returns undefined if one cannot be held. */
-export function toMessages(
-  messages: readonly unknown[],
-  language: Language,
-  place: string,
-  { keepsLogic, complain }: ImportOptions,
-): Messages | undefined {
-  let isGood = true;
-  const rewrite = (text: string, nth: number): string => {
-    const report = (offset: number, message: string) => {
-      if (keepsLogic) return;
-      isGood = false;
-      complain(`${place}, message ${nth + 1}, character ${offset + 1}`, message);
-    };
-    if (language === "f-string") return fromFormatString(text, report);
-    checkLogic(text, language, report);
-    return text;
-  };
-  const rewriteContent = (content: unknown, nth: number): unknown => {
-    if (typeof content === "string") return rewrite(content, nth);
-    if (!Array.isArray(content)) return content;
-    return content.map((part) =>
-      isObject(part) && typeof part.text === "string" ? { ...part, text: rewrite(part.text, nth) } : part
-    );
-  };
-  const made = messages.map((message, nth) => {
-    const { role, content } = isObject(message) ? message : {};
-    const isMessage = typeof role === "string" && (typeof content === "string" || Array.isArray(content));
-    // The variable of a placeholder is ours already.
-    if (isMessage && role === "placeholder") return message as Json;
-    if (isMessage) return { ...message as Json, content: rewriteContent(content, nth) };
-    isGood = false;
-    return void complain(`${place}, message ${nth + 1}`, "has no role and content");
-  });
-  return isGood ? jsonText(stringify(made)) : undefined;
+/** The text of a list of parts that is only one text, or the list as it is. */
+export function soleText(content: string): string {
+  const [part, ...others] = content.startsWith("[") ? readItems(content) : [];
+  if (part === undefined || others.length > 0 || !part.startsWith("{")) return content;
+  const { type, text, ...more } = Object.fromEntries(readMembers(part));
+  const isText = text?.startsWith('"') && /^"(?:text|input_text|output_text)"$/.test(type ?? "");
+  return isText && Object.values(more).every((value) => value === "null") ? text! : content;
 }
 
 /**
- * A version of the prompt with this title. Undefined if it cannot be held, which stops the whole prompt. `order` says which
+ * The messages of a list, in the form of the Chat Completions API. What a message has besides a role and a content is kept, but
+ * for the members that `read` reads of it. Undefined if one of them is no message.
+ */
+export function readChat(
+  list: readonly Source[],
+  language: Language | ((message: Source) => Language),
+  place: string,
+  complain: Complain,
+  read: (message: Source) => TemplateMessage | undefined = () => undefined,
+): TemplateMessage[] | undefined {
+  const messages = list.map((message, nth) => {
+    const own = `${place}, message ${nth + 1}`, special = read(message);
+    if (special !== undefined) return special;
+    const role = message.text("role"), content = message.anything("content");
+    const calls = message.has("tool_calls", "function_call");
+    if (role === "" || content === undefined && !calls || content !== undefined && !/^["[]/.test(content)) {
+      return void complain(own, describeFault(message, role, content));
+    }
+    if (content === undefined) complain(own, "has calls of tools and no content: an empty text stands for it", true);
+    const language_ = typeof language === "string" ? language : language(message);
+    return { role, content: soleText(content ?? '""'), members: message.rest(), language: language_ };
+  });
+  return messages.includes(undefined) ? undefined : messages as TemplateMessage[];
+}
+
+/** Says why a value is no message. */
+function describeFault(message: Source, role: string, content: string | undefined): string {
+  if (!message.isObject) return `is no message but ${kindOf(message.json)}`;
+  if (role === "") return "has no role";
+  return content === undefined ? "has no content" : `has a content that is ${kindOf(content)}, and no text or list`;
+}
+
+/** What a JSON text is, in words. */
+export const kindOf = (json: string): string =>
+  json.startsWith("{") ? "an object" : json.startsWith("[") ? "a list" : json.startsWith('"') ? "a text" : json;
+
+/** A placeholder of a name. Undefined if the name cannot be that of a variable, which is reported. */
+export function readPlaceholder(name: string, place: string, complain: Complain): TemplateMessage | undefined {
+  const variable = isVariable(name) ? name : name.trim().replace(/[^\p{L}\p{N}_.$-]+/gu, "_");
+  if (!isVariable(variable)) {
+    return void complain(place, `The placeholder ${name} has no name that a variable can have`);
+  }
+  if (variable !== name) {
+    complain(
+      place,
+      `The placeholder ${JSON.stringify(name)} becomes {{${variable}}}, since variables have no spaces`,
+      true,
+    );
+  }
+  return placeholderOf(variable);
+}
+
+/**
+ * A version of a prompt with this title. Undefined if it cannot be held, which stops the whole prompt. `order` says which
  * versions come first: without it, they stay as they were given.
  */
 export type ReadVersion = {
   title: string;
-  order?: number;
-  version: Omit<ImportedVersion, "title" | "description"> & { description?: string } | undefined;
+  path?: string | undefined;
+  order?: number | undefined;
+  version: ImportedVersion | undefined;
 };
 
-type FoundVersion = {
+/** What an importer reads of a version. Messages that cannot be read are undefined. */
+export type VersionParts = {
   title: string;
-  number: string;
+  number?: string | undefined;
   place: string;
-  messages: readonly unknown[];
-  language: Language;
-  config: Json;
-  note: string;
-  labels: string[];
+  description?: string | undefined;
+  messages: readonly TemplateMessage[] | undefined;
+  config?: readonly ConfigMember[] | undefined;
+  note?: string | undefined;
+  labels?: readonly string[] | undefined;
+  declared?: ReadonlyMap<string, DeclaredVariable> | undefined;
+  /** What comes first. By default the number. */
+  order?: number | undefined;
 };
 
-/** A version of what an importer found. Versions come in the order of their numbers. */
-export function toVersion(
-  { title, place, language, config, ...found }: FoundVersion,
-  options: ImportOptions,
-): ReadVersion {
-  const messages = toMessages(found.messages, language, place, options);
-  const llmConfig = toConfig(config, place, options.complain);
-  return { title, order: Number(found.number), version: messages && { ...found, messages, llmConfig } };
+/** A version of what an importer read of a value. What it did not read is named. */
+export function toVersion(value: Source, parts: VersionParts, options: ImportOptions): ReadVersion {
+  const { title, number = "", place, description = "", config = [], note = "", labels = [] } = parts;
+  const { complain, keepsLogic, keeps = [] } = options;
+  if (parts.messages !== undefined) nameUnread(value, place, complain);
+  const declared = new Map(parts.declared);
+  const messages = parts.messages && writeMessages(
+    parts.messages,
+    (nth) => (offset, message, isWarning) =>
+      complain(`${place}, message ${nth + 1}, character ${offset + 1}`, message, isWarning),
+    { keepsLogic, declare: (name, type) => void declared.set(name, { type, ...declared.get(name) }) },
+  );
+  if (messages !== undefined) warnOfHeads(messages, place, complain);
+  const llmConfig = toConfig(config, (path) => leaveSecretOut(path, keeps, place, complain));
+  const warn = (_name: string, message: string) => complain(place, message, true);
+  const version = messages && {
+    ...{ number, title, description, messages, llmConfig, note, labels: [...labels] },
+    ...declareVariables(messages, declared, warn),
+  };
+  return { title, order: parts.order ?? (number === "" ? undefined : Number(number)), version };
+}
+
+/** Says that a member may be a secret, and returns whether it is left out. */
+export function leaveSecretOut(path: string, keeps: readonly string[], place: string, complain: Complain): boolean {
+  if (keeps.includes(path) || keeps.includes(path.replace(/^.*\./, ""))) return false;
+  complain(place, `${path} is left out, since it may be secret`, true);
+  return true;
+}
+
+/** Warns of messages that may be front matter. */
+export function warnOfHeads(messages: Messages, place: string, complain: Complain): void {
+  for (const [nth, message] of readItems(messages.text).entries()) {
+    const content = readMembers(message).get("content") ?? "";
+    if (content.startsWith('"') && looksLikeHead(JSON.parse(content) as string)) {
+      complain(`${place}, message ${nth + 1}`, headWarning, true);
+    }
+  }
 }
 
 /** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
@@ -222,7 +259,7 @@ export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
   return [...groupBy(all, ({ title }) => title)].flatMap(([title, versions]) => {
     const isOrdered = versions.every(({ order }) => Number.isFinite(order));
     const sorted = isOrdered ? versions.toSorted((a, b) => a.order! - b.order!) : versions;
-    const held = sorted.flatMap(({ version }) => version === undefined ? [] : [{ description: "", ...version, title }]);
-    return held.length < versions.length ? [] : [{ name: toName(title), versions: held }];
+    const held = sorted.flatMap(({ version }) => version ?? []);
+    return held.length < versions.length ? [] : [{ title, path: versions[0]!.path, versions: held }];
   });
 }

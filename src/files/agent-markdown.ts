@@ -1,0 +1,30 @@
+// Markdown of coding agents: `.prompt.md`, `.agent.md`, `.chatmode.md` and `.instructions.md` of editors, and SKILL.md.
+import { jsonText } from "../common/json-text.ts";
+import type { FileContent } from "./content.ts";
+import { modelMembers, written } from "./dotprompt.ts";
+import type { Report } from "./faults.ts";
+import { splitHead } from "./head.ts";
+import { textMessage, writeMessages } from "./messages.ts";
+import { texts } from "./prompty.ts";
+import type { ReadOptions } from "./prompty.ts";
+import { readYamlSource, reportUnread } from "./source.ts";
+
+/** Reads the Markdown of an agent: all of it is one message, of the user in a `.prompt.md`, and of the system elsewhere. */
+export const readAgentMarkdown =
+  (isPrompt: boolean) => (source: string, report: Report, options: ReadOptions = {}): FileContent | undefined => {
+    const head = splitHead(source, report);
+    if (head === undefined) return undefined;
+    const yaml = readYamlSource(head.yaml, head.start, report);
+    if (yaml === undefined) return undefined;
+    const { value } = yaml, title = value.text("name"), description = value.text("description");
+    const config = new Map([...modelMembers(value.text("model")), ["tools", value.anything("tools")] as const]);
+    const lead = head.body.length - head.body.trimStart().length, body = head.body.trim();
+    if (body === "") return void report(head.bodyStart, "The file has no text");
+    const messages = writeMessages(
+      [textMessage(isPrompt ? "user" : "system", body, "editor")],
+      () => (offset, message, isWarning) => report(head.bodyStart + lead + offset, message, isWarning),
+      options,
+    );
+    reportUnread(yaml, report);
+    return messages && { ...texts({ title, description }), messages, llmConfig: jsonText(written(config)) };
+  };
