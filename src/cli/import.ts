@@ -63,7 +63,7 @@ async function importPrompts(context: CommandContext): Promise<Outcome> {
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const steps = await planImport(context, workspaceId, prompts, faults);
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
-  for (const text of [...toLines(warnings), ...toLines(faults)]) terminal.say(`${stripControls(text)}\n`);
+  for (const text of [...toLines(warnings), ...faults]) terminal.say(`${stripControls(text)}\n`);
   const isDry = args.has("dry-run");
   if (!isDry) await applySteps(todo, context, workspaceId);
   const summary = [
@@ -71,7 +71,11 @@ async function importPrompts(context: CommandContext): Promise<Outcome> {
     `${todo.length} ${isDry || todo.length === 0 ? "to change" : "changed"}`,
     ...(faults.length === 0 ? [] : [`${counted(faults.length, "fault")}: see above`]),
   ].join(", ");
-  const notes = [...steps.flatMap(({ notes }) => notes), isDry ? `${summary}. Nothing was changed` : summary];
+  const notes = [
+    ...steps.flatMap(({ notes }) => notes),
+    ...adviceOn(todo),
+    isDry ? `${summary}. Nothing was changed` : summary,
+  ];
   const report = args.findText("report");
   if (report !== undefined) {
     const text = reportOf({ steps, warnings, faults, isDry, summary });
@@ -86,6 +90,12 @@ async function importPrompts(context: CommandContext): Promise<Outcome> {
     failed: faults.length > 0,
   };
 }
+
+/** Says what becomes of files of a format that nobody keeps any more. */
+const adviceOn = (steps: readonly Step[]): string[] =>
+  steps.some(({ prompt: { path = "" } }) => /\.prompt\.ya?ml$/.test(path))
+    ? ["The format .prompt.yml is no longer maintained: promptledger pull writes these prompts as Markdown"]
+    : [];
 
 /** Reads a file that an export names. Only those below its folder are its own. */
 async function readBeside(folder: string, path: string, { exists, read }: Terminal): Promise<string | undefined> {

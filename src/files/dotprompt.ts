@@ -81,7 +81,7 @@ function readRoles(body: string): Draft[] {
   const add = (end: number) => {
     const text = body.slice(last, end), own = text.trim();
     const start = last + text.length - text.trimStart().length;
-    if (own !== "") drafts.push({ message: textMessage(role, own, "handlebars"), start });
+    if (own !== "") drafts.push({ message: { ...textMessage(role, own, "handlebars"), isTrimmed: true }, start });
   };
   for (const { index, source, ...piece } of readTemplate(body, "handlebars")) {
     const [, named] = piece.kind === "logic" ? roleTag.exec(source) ?? [] : [];

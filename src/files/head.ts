@@ -11,7 +11,8 @@ const before = { blank: /^(?:[ \t]*\n)*/, comments: /^(?:[ \t]*(?:#[^\n]*)?\n)*/
 
 const maxLead = 4000; // characters
 /** Lines like front matter between two lines of dashes. */
-const lateHead = /^(?:---|\+\+\+)[ \t]*\n[ \t]*["']?[\w.-]+["']?[ \t]*[:=][^]*?\n(?:---|\+\+\+)[ \t]*$/m;
+const lateHead =
+  /^(?:---|\+\+\+)[ \t]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*["']?[\w.-]+["']?[ \t]*[:=][^]*?\n(?:---|\+\+\+)[ \t]*$/m;
 
 /**
  * Splits a file that has been normalised. Returns undefined and reports why if its front matter has no end, or is TOML. `lead` is

@@ -11,6 +11,8 @@ export type TemplateMessage = {
   content: string;
   members?: readonly [name: string, json: string][] | undefined;
   language: Language;
+  /** Leaves out white space around the text, and the message if comments are all that it has. */
+  isTrimmed?: boolean | undefined;
 };
 
 /** A placeholder for messages that the application gives as a variable. */
@@ -40,7 +42,7 @@ export function writeMessages(
   options: Omit<RewriteOptions, "report"> = {},
 ): Messages | undefined {
   let isGood = true;
-  const written = messages.map(({ role, content, members = [], language }, nth) => {
+  const written = messages.flatMap(({ role, content, members = [], language, isTrimmed = false }, nth) => {
     const report = reportOf(nth);
     const write = (json: string, name: string): string => {
       if (json.startsWith("{")) {
@@ -49,18 +51,20 @@ export function writeMessages(
         );
       }
       if (json.startsWith("[")) return `[${readItems(json).map((item) => write(item, name)).join(",")}]`;
-      if (!json.startsWith('"') || !/\{|\\u007b|\$/i.test(json)) return json;
+      if (!json.startsWith('"') || !/[{}$]|\\u007[bd]/i.test(json)) return json;
       const text = JSON.parse(json) as string;
       const isTemplate = templates.includes(name), own = language === "f-string" || language === "plain";
       const result = isTemplate
         ? rewrite(text, language, { ...options, report })
         : rewrite(text, own ? "plain" : language, { keepsLogic: true, report: () => {} });
       if (result === undefined) isGood = false;
-      return JSON.stringify(result ?? text);
+      return JSON.stringify((isTrimmed ? result?.trim() : result) ?? text);
     };
-    const all: [string, string][] = [["role", JSON.stringify(role)], ["content", write(content, "content")]];
+    const text = write(content, "content");
+    if (isTrimmed && text === '""') return [];
+    const all: [string, string][] = [["role", JSON.stringify(role)], ["content", text]];
     for (const [name, json] of members) all.push([name, write(json, name)]);
-    return jsonText(stringifyMembers(all));
+    return [jsonText(stringifyMembers(all))];
   });
   return isGood ? jsonText(stringify(written)) : undefined;
 }

@@ -11,6 +11,7 @@ import { placeholderOf, writeMessages } from "./messages.ts";
 import type { TemplateMessage } from "./messages.ts";
 import { readYamlSource, reportUnread } from "./source.ts";
 import type { Source, YamlSource } from "./source.ts";
+import { readTemplate } from "./template-logic.ts";
 import type { Language } from "./template-logic.ts";
 import { readYaml } from "./yaml.ts";
 
@@ -220,7 +221,8 @@ function readBody(
         isGood = false;
       } else {
         const content = JSON.stringify(own.trim() === "" ? "" : own);
-        drafts.push({ message: { role, content, members, language }, start: bodyStart + start + at + lead });
+        const isTrimmed = !isNamed && isComment(own, language);
+        drafts.push({ message: { role, content, members, language, isTrimmed }, start: bodyStart + start + at + lead });
       }
     }
   };
@@ -249,6 +251,12 @@ function readBody(
   add(Math.max(start, body.length));
   return isGood ? drafts : undefined;
 }
+
+/** A text that has nothing but comments. */
+const isComment = (text: string, language: Language): boolean =>
+  readTemplate(text, language).every((piece) =>
+    piece.kind === "comment" || piece.kind === "text" && piece.text.trim() === ""
+  );
 
 /** `[name="Alice"]` as members of a message. */
 const attributesIn = (text: string): [string, string][] =>

@@ -1,6 +1,6 @@
 // Template languages of other tools: their variables, texts, comments and logic, and how a template is written in ours. What is
 // more than a variable has no place in a prompt here: it is reported with its place.
-import { isVariable } from "../common/template.ts";
+import { isVariable, soleVariable } from "../common/template.ts";
 import type { Report } from "./faults.ts";
 import { maskSecrets } from "./secrets.ts";
 
@@ -97,7 +97,7 @@ export function rewrite(text: string, language: Language, options: RewriteOption
     if (piece.kind === "text") literal += piece.text;
     else if (piece.kind === "logic") literal += piece.source;
     else if (piece.kind === "variable") {
-      written += `${quote(literal)}${isOurs(piece.source) ? piece.source : `{{${piece.name}}}`}`;
+      written += `${quote(literal)}${soleVariable(piece.source) === piece.name ? piece.source : `{{${piece.name}}}`}`;
       literal = "";
       if (piece.type !== undefined) declare?.(piece.name, piece.type);
     }
@@ -110,8 +110,6 @@ const isBraced = (language: Language): boolean => ["mustache", "handlebars", "ji
 
 /** Double braces in quotes: in a literal text none of them begins a variable. */
 const quote = (text: string): string => text.replace(/\{\{(?!\{)/g, '{{"{{"}}');
-
-const isOurs = (source: string): boolean => /^\{\{\s*[\p{L}\p{N}_.$-]+\s*\}\}$/u.test(source);
 
 const faultOf = (piece: Piece): string =>
   piece.kind === "logic" && piece.fault !== undefined

@@ -1,6 +1,6 @@
 // YAML as JSON text, so that every digit of a number stays as it was written.
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import type { Node } from "yaml";
+import type { Node, YAMLError } from "yaml";
 import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { Report } from "./faults.ts";
 
@@ -51,7 +51,7 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
   if (error !== undefined) {
     const unquoted = unquotedBefore(source, error.pos[0]);
     if (unquoted !== undefined) report(start + unquoted, needsQuotes);
-    else report(start + error.pos[0], sentenceOf(error.message));
+    else report(start + error.pos[0], sentenceOf(error));
     return undefined;
   }
   const { contents } = document;
@@ -133,8 +133,12 @@ export function toNode(text: string): Node {
 }
 
 /** The parser's message as a sentence of ours: its first line, without a period. */
-const sentenceOf = (message: string): string =>
-  /call stack/.test(message) ? "The YAML is nested too deep" : message.split("\n")[0]!.replace(/[.:]$/, "");
+const sentenceOf = ({ code, message }: YAMLError): string =>
+  code === "BLOCK_AS_IMPLICIT_KEY"
+    ? 'A text with ": " in it needs quotes'
+    : /call stack/.test(message)
+    ? "The YAML is nested too deep"
+    : message.split("\n")[0]!.replace(/[.:]$/, "");
 
 const maxLevels = 100, maxAliases = 100; // an alias may stand in what it names, and each is looked for in the whole document
 

@@ -172,6 +172,18 @@ everywhere("files are recognized, and a second time nothing changes", async (pla
   assert.match(again.said, "2 prompts read, 0 to change\n");
 });
 
+everywhere("each file with a fault is named, and where prompts of a format without an owner go", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const good = await fileOf("good.prompt.yml", "messages: [{ role: user, content: Hi }]\n");
+  const paths = await Promise.all(["a", "b", "c", "d", "e"].map((name) => fileOf(`${name}.prompt`, "{{#x}}")));
+  const { said } = await place.cli(["import", good, ...paths, ...scope, "--dry-run"]);
+  for (const path of paths) assert.match(said, `${path}:1:1: {{#x}} is more than a variable\n`);
+  assert.match(
+    said,
+    "The format .prompt.yml is no longer maintained: promptledger pull writes these prompts as Markdown",
+  );
+});
+
 everywhere("a file without a prompt, and one of no tool, are faults", async (place) => {
   const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
   const nothing = await place.cli(["import", "langfuse", await fileOf("empty.json", '{"data":[]}'), ...scope]);

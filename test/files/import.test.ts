@@ -101,6 +101,12 @@ test("a prompt that the service would refuse is left out with the reason", async
 
 const key = `sk-proj-${"a1B2".repeat(8)}`;
 
+test("a prompt without messages is imported with a warning", async () => {
+  const { prompts, left } = await read("dotprompt", [{ path: "a.prompt", text: "---\nmodel: m\n---\n" }]);
+  assert.is(prompts.length, 1);
+  assert.equal(left, ["a: has no messages"]);
+});
+
 test("a text with a secret stops its prompt, and a note with one is left out; neither is printed", async () => {
   const place = [{ prompt: `Use ${key}` }, { name: key }, { prompt: `{{ call("${key}") }}` }];
   for (const more of place) {

@@ -2,9 +2,13 @@
 // secret may stand, and what they read.
 import { readFile } from "node:fs/promises";
 import { parseDocument } from "yaml";
+import * as assert from "uvu/assert";
+import { canonicalOf } from "../../src/files/content.ts";
+import { formatOf } from "../../src/files/formats.ts";
 import { readImport, sources } from "../../src/files/import/index.ts";
 import type { NamedPrompt } from "../../src/files/import/index.ts";
 import type { ImportedFile, ImportOptions } from "../../src/files/import/reader.ts";
+import { writeNew } from "../../src/files/write.ts";
 import { isObject } from "../../src/schema/struct.ts";
 import { pathOf } from "../runtimes.ts";
 
@@ -49,6 +53,20 @@ export const fileOf = (source: string, text: string): ImportedFile => ({
 
 /** An export as JSON. */
 export const exportOf = (source: string, value: unknown): ImportedFile => fileOf(source, JSON.stringify(value));
+
+/** The roles and the texts of the newest version's messages. */
+export const rolesAndTexts = ({ versions }: NamedPrompt): [role: string, text: string][] =>
+  (JSON.parse(versions.at(-1)!.messages.text) as { role: string; content: string }[]).map((
+    { role, content },
+  ) => [role, content]);
+
+/** The content of the oldest version after it was written as a file and read again. */
+export function asFile({ name, versions: [version] }: NamedPrompt): string {
+  const { title, description, messages, llmConfig, declarations } = version!;
+  const { path, text } = writeNew(name, { title, description, messages, llmConfig, declarations });
+  const content = formatOf(path)!.read(text, (_, message) => assert.unreachable(message))!;
+  return canonicalOf({ description: "", ...content, title: content.title ?? title });
+}
 
 /** Versions as lines: what each is called, its messages as `role: content`, and its configuration. */
 export const shown = (prompts: readonly NamedPrompt[]): string[][] =>

@@ -144,6 +144,22 @@ Sure.
   });
 });
 
+test("a text that has only comments is no message", () => {
+  const dotprompt = readWith(
+    readDotprompt,
+    '{{! one }}\n\n{{role "system"}}\n{{! two }}\nYou help.\n{{role "user"}}\n{{!x}}\n',
+  );
+  assert.equal(dotprompt.content?.messages, [{ role: "system", content: "You help." }]);
+  assert.is(dotprompt.said.filter((line) => /The comment .* is left out/.test(line)).length, 3);
+  const prompty = readWith(readPrompty, "---\nname: a\n---\n{# one #}\nsystem:\nYou help.\n");
+  assert.equal(prompty.content?.messages, [{ role: "system", content: "You help." }]);
+});
+
+test("a text of YAML with a colon says that it needs quotes", () => {
+  const { said } = readWith(readPrompty, "---\nname: a\ndescription: Use when: x\n---\nuser:\nHi\n");
+  assert.equal(said, ['3:14 A text with ": " in it needs quotes']);
+});
+
 const logic: Record<string, [read: Read, source: string, said: string[]]> = {
   "a condition in Prompty": [
     readPrompty,

@@ -157,6 +157,7 @@ function isHeld(version: ImportedVersion, options: ImportOptions, complain: Comp
     complain(placeIn(title, number), message);
     return false;
   };
+  if (messages.text === "[]") complain(placeIn(title, number), "has no messages", true);
   const [secret] = [title, description, ...textsIn(JSON.parse(messages.text))].flatMap(findSecrets);
   if (secret !== undefined) return refuse(`has what looks like ${secret.name}`);
   // What is in a schema is not left out.

@@ -87,7 +87,8 @@ export function readObjects(files: readonly ImportedFile[], complain: Complain):
 export function readDocuments({ path, text }: ImportedFile, complain: Complain): string[] {
   const source = normalize(text);
   const fault = describeJsonFault(source), lines = source.split("\n");
-  const isLines = fault !== undefined && describeJsonFault(lines[0]!) === undefined;
+  const isLines = fault !== undefined &&
+    describeJsonFault(lines.find((line) => line.trim() !== "") ?? "") === undefined;
   const documents = isLines
     ? lines.map((line, nth) => [`${path}:${nth + 1}`, line] as const)
     : [[path, source] as const];

@@ -52,7 +52,7 @@ const pages = ["data", "items", "prompts", "commits", "results", "content", "ver
 /** The tool that a file comes from. Undefined if nothing tells it. */
 export function recognize({ path, text }: ImportedFile): string | undefined {
   const [, byName] = endings.find(([ending]) => ending.test(path)) ?? [];
-  return byName ?? recognizeJson(normalize(text));
+  return byName ?? recognizeJson(normalize(text).trimStart());
 }
 
 function recognizeJson(text: string): string | undefined {
