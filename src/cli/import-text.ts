@@ -1,4 +1,4 @@
-// How `import` tells people what it read: a line for each prompt, and a report in Markdown.
+// The output of `import` for people: a line for each prompt, and a report in Markdown.
 import { groupBy } from "../common/group-by.ts";
 import type { NamedPrompt } from "../files/import/index.ts";
 import type { ImportedVersion } from "../files/import/reader.ts";
@@ -7,7 +7,7 @@ import { variablesOf } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 import { counted } from "./format.ts";
 
-/** What an import does to a prompt: the versions that the ledger lacks, and deployments that are new. */
+/** The changes that an import makes to a prompt: the versions that the ledger lacks, and deployments that are new. */
 export type Step = {
   name: string;
   prompt: NamedPrompt;
@@ -17,8 +17,8 @@ export type Step = {
   notes: string[];
 };
 
-/** What a prompt was read as, by its newest version. */
-function readAs({ prompt }: Step) {
+/** The newest version of a prompt in short, so that a wrong reading is seen at once. */
+function digestOf({ prompt }: Step) {
   const { title, messages, llmConfig } = prompt.versions.at(-1)!;
   const config = JSON.parse(llmConfig.text) as Record<string, unknown>;
   const all = JSON.parse(messages.text) as { role: string }[];
@@ -45,7 +45,7 @@ export function summaryOf(step: Step) {
   const { name, prompt, versions, deploy } = step;
   return {
     ...{ name, versions: versions.length, deployments: Object.fromEntries(deploy) },
-    ...{ from: prompt.source, ...readAs(step) },
+    ...{ from: prompt.source, ...digestOf(step) },
   };
 }
 
@@ -58,10 +58,10 @@ const listed = (words: readonly string[], none: string): string =>
     ? `${words.slice(0, maxNamed).join(", ")} and ${words.length - maxNamed} more`
     : words.join(", ");
 
-/** What an import does to a prompt, and in a second line what it was read as. */
+/** The changes to a prompt, and in a second line its newest version in short. */
 export function describeStep(step: Step): string {
-  const { name, prompt, latest, versions, deploy } = step, { title, roles, variables, model, tools } = readAs(step);
-  const made = versions.length === 0 ? [] : [counted(versions.length, "version")];
+  const { name, prompt, latest, versions, deploy } = step, { title, roles, variables, model, tools } = digestOf(step);
+  const added = versions.length === 0 ? [] : [counted(versions.length, "version")];
   const lives = [...deploy].map(([label, version]) => `${label} → ${version}`);
   const parts = [
     listed(roles, "no messages"),
@@ -70,7 +70,7 @@ export function describeStep(step: Step): string {
     ...(tools.length === 0 ? [] : [`tools: ${listed(tools, "none")}`]),
   ];
   const from = prompt.path ?? title;
-  return `${latest === 0 ? "+" : "~"} ${name}: ${[...made, ...lives].join(", ")}\n  ${from}: ${parts.join("; ")}\n`;
+  return `${latest === 0 ? "+" : "~"} ${name}: ${[...added, ...lives].join(", ")}\n  ${from}: ${parts.join("; ")}\n`;
 }
 
 const maxAlike = 3; // messages that are shown with each of their places
@@ -100,7 +100,7 @@ type Report = {
 export function reportOf({ steps, warnings, faults, isDry, summary }: Report): string {
   const tools = joinWords([...new Set(steps.map(({ prompt }) => prompt.source))]);
   const prompts = steps.map((step) => {
-    const { title, roles, variables, model, tools } = readAs(step), { prompt, name, versions } = step;
+    const { title, roles, variables, model, tools } = digestOf(step), { prompt, name, versions } = step;
     return [
       ...[name, prompt.path ?? title, prompt.source, `${versions.length} of ${prompt.versions.length}`],
       ...[roles.join(", "), variables.join(", "), model, tools.join(", ")],

@@ -33,7 +33,7 @@ import { findWorkspace } from "./workspace.ts";
 const sourceIn = (args: Arguments): string | undefined =>
   args.texts("FILE").length > 1 ? sources.find((source) => source === args.text("FILE")) : undefined;
 
-/** What is wrong with the arguments of an import. */
+/** The fault of the arguments of an import, if there is one. */
 function checkImport(args: Arguments): string | undefined {
   const [first = "", second] = args.texts("FILE");
   if (sources.includes(first) && second === undefined) return `Name the files of ${first} behind it`;

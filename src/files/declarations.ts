@@ -51,7 +51,7 @@ export function checkDeclared(source: string, content: PromptContent, report: Re
   }
 }
 
-/** What another tool says of a variable, in its own words. `example` is a JSON value, which may be its default there. */
+/** A variable as another tool declares it, in its own words. `example` is a JSON value, which may be its default there. */
 export type DeclaredVariable = {
   type?: string | undefined;
   example?: unknown;

@@ -61,7 +61,7 @@ export function modelMembers(name: string): [string, string | undefined][] {
   return [["provider", JSON.stringify(provider)], ["model", JSON.stringify(model.join("/"))]];
 }
 
-/** What Humanloop has of a model, at the top of its front matter. */
+/** The model of Humanloop and its parameters, from the top of its front matter. */
 const humanloopConfig = (value: Source): Map<string, string | undefined> =>
   new Map([
     ["provider", value.anything("provider")],
@@ -97,7 +97,7 @@ function readRoles(body: string): Draft[] {
   return drafts;
 }
 
-/** What the schema of the input says of the variables: a JSON schema, or the short form of dotprompt. */
+/** The variables that the schema of the input declares: a JSON schema, or the short form of dotprompt. */
 function readInput(input: Source): Map<string, DeclaredVariable> {
   const declared = new Map<string, DeclaredVariable>();
   const schema = input.object("schema"), defaults = input.object("default");

@@ -6,7 +6,7 @@ import type { Parts } from "./members.ts";
 /** A text without a byte order mark, and with the line ends of Unix. */
 export const normalize = (text: string): string => text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 
-/** What may stand before front matter: empty lines, or lines that begin with `#` too. */
+/** The lines that may stand before front matter: empty ones, or those that begin with `#` too. */
 const before = { blank: /^(?:[ \t]*\n)*/, comments: /^(?:[ \t]*(?:#[^\n]*)?\n)*/ };
 
 const maxLead = 4000; // characters

@@ -155,7 +155,7 @@ function languageOf(value: Source): Language {
   return name === "mustache" || name === "handlebars" ? name : "jinja";
 }
 
-/** What a head says of its inputs, with samples as their examples, and which of them stand for messages. */
+/** The inputs that a head declares, with samples as their examples, and those that stand for messages. */
 function readInputs(value: Source) {
   const declared = new Map<string, DeclaredVariable>(), threads: string[] = [];
   const samples = value.object("sample");
@@ -301,7 +301,7 @@ function findLoops(body: string): Loop[] {
   return loops;
 }
 
-/** Whether lines write a message of an item. */
+/** Determines if lines write a message of an item. */
 function isChat(item: string, lines: readonly string[]): boolean {
   const own = String.raw`\{\{-?\s*${item}(?:\.\w+|\[["']?\w+["']?\])+\s*-?\}\}`;
   const tag = String.raw`\{%-?\s*(?:(?:el)?if\s+${item}\b[^%]*|else|endif)\s*-?%\}`;

@@ -11,11 +11,11 @@ const textOf = (json: string): string => json.startsWith('"') ? JSON.parse(json)
 export type Source = {
   /** The JSON text of the value. */
   readonly json: string;
-  /** Whether the value is an object. Any other has no members. */
+  /** True for objects. Any other value has no members. */
   readonly isObject: boolean;
   /** The names of all members. */
   names(): string[];
-  /** Whether there is a member of one of these names that is not null. */
+  /** True if there is a member of one of these names that is not null. */
   has(...names: string[]): boolean;
   /** The JSON text of the first of these members that is not null, and begins so if that is asked for. */
   find(names: readonly string[], start?: RegExp): string | undefined;

@@ -72,7 +72,7 @@ export function readYaml(source: string, start: number, report: Report): Yaml | 
 // The parser uses stack for each level, and Node ends where a pattern is compiled without any left.
 const maxOpen = 500;
 
-/** Whether a text has more open brackets at once, or opens more lists or keys in one line. */
+/** Determines if a text has more open brackets at once, or opens more lists or keys in one line. */
 function opensMore(source: string, max: number): boolean {
   if (["- ", "? ", ": "].some((mark) => source.includes(mark.repeat(max)))) return true;
   let open = 0;

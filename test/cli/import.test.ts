@@ -2,8 +2,10 @@
 // Runs on every runtime in CI.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { suite } from "../suite.ts";
+import fc from "fast-check";
+import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
+import { groupBy } from "../../src/common/group-by.ts";
 import { canonicalOf } from "../../src/files/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import { listFiles } from "../../src/runtime/folder.ts";
@@ -81,6 +83,39 @@ everywhere("a second time it imports only what is new, and moves no deployment",
   assert.match(more.said, "chat@prod-eu serves version 2 and is not moved to 1: promote it yourself");
   assert.match(more.said, "chat@staging serves version 2 and is not moved to 3: promote it yourself");
   assert.equal((await versionsOf(place, "chat", workspace)).length, 3);
+});
+
+const history = fc.array(
+  fc.record({
+    name: fc.constantFrom("Chat", "客服", "a/b"),
+    prompt: fc.constantFrom("One {{a}}", "Two", "{ {{a}} }"),
+    labels: fc.subarray(["Prod EU", "staging", "latest"]),
+  }),
+  { minLength: 1, maxLength: 8 },
+).map((all) => all.map((each, nth): Version => ({ ...each, version: nth + 1 })));
+
+everywhere("of any history, a second import changes nothing, and a later one adds what is new", async (place) => {
+  await fc.assert(
+    fc.asyncProperty(history, fc.nat({ max: 8 }), async (versions, count) => {
+      const workspace = await createWorkspace(place);
+      const run = async (part: Version[]) =>
+        await place.cli(words`import ${await exportOf(...part)} --workspace ${workspace}`);
+      for (const part of [versions.slice(0, count), versions]) {
+        if (part.length === 0) continue;
+        await run(part);
+        const again = await run(part.toReversed());
+        assert.equal([again.code, again.out], [0, ""]);
+      }
+      const names = new Map([["Chat", "chat"], ["a/b", "a/b"]]);
+      for (const [name, own] of groupBy(versions, ({ name }) => names.get(name))) {
+        if (name === undefined) continue;
+        const expected = own.filter(({ prompt }, nth) => prompt !== own[nth - 1]?.prompt);
+        const notes = expected.map(({ version }, nth) => `${nth + 1} (langfuse ${version})`);
+        assert.equal(await versionsOf(place, name, workspace), notes.toReversed());
+      }
+    }),
+    { numRuns: isFull ? 30 : 5 },
+  );
 });
 
 everywhere("a label of a version that repeats the one before it stands at that one", async (place) => {

@@ -38,7 +38,7 @@ function objectsIn(value: unknown, path: string[] = []): string[][] {
   return isObject(value) ? [path, ...inner] : inner;
 }
 
-/** Whether a place is in what is left out as a whole, or in a prompt that is stopped. */
+/** Determines if a place is in a member that is left out as a whole, or in a prompt that is stopped. */
 function isGone(
   values: unknown,
   place: readonly string[],

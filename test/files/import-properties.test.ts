@@ -217,7 +217,7 @@ for (const [path, lines] of Object.entries(heads)) {
           const isNamed = [...left, ...faults].some((line) => /front matter|YAML|mapping/i.test(line));
           assert.ok(!isSent || isNamed, JSON.stringify({ text, left, faults }));
           assert.ok(prompts.length > 0 || faults.length > 0);
-          // What a format may have before front matter changes nothing.
+          // Lines that a format allows before front matter change nothing.
           if (before.every((line) => lines.includes(line)) && fence.startsWith("---") && !head.includes("=")) {
             assert.not(isSent, JSON.stringify(text));
           }

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sources } from "../../src/files/import/index.ts";
-import { fileOf, filesOf, read, readFixture, shown } from "./imports.ts";
+import { fileOf, filesOf, read, readFixture, rolesAndTexts, shown } from "./imports.ts";
 
 const test = suite("importers");
 
@@ -100,6 +100,63 @@ test("a prompt that the service would refuse is left out with the reason", async
 });
 
 const key = `sk-proj-${"a1B2".repeat(8)}`;
+
+test("prompt files of LangChain are read as format strings, or as what they name", async () => {
+  const own = { input_variables: ["x"], output_parser: null };
+  const few = {
+    _type: "few_shot",
+    prefix: "P",
+    examples: [{ x: "1" }],
+    suffix: "{y}",
+    example_prompt: { ...own, template: "{x}!" },
+  };
+  const files = [
+    { ...own, template: "{{}} {x}" },
+    { _type: "prompt", ...own, template: "{ {{x}}", template_format: "jinja2" },
+    { ...own, ...few },
+    { ...own, template_path: "a.txt" },
+  ].map((value, nth) => ({ path: `p${nth}.json`, text: JSON.stringify(value) }));
+  const { prompts, faults } = await read(undefined, files);
+  assert.equal(prompts.map((prompt) => [prompt.source, ...rolesAndTexts(prompt)]), [
+    ["langsmith", ["user", "{} {{x}}"]],
+    ["langsmith", ["user", "{ {{x}}"]],
+    ["langsmith", ["user", "P\n\n1!\n\n{{y}}"]],
+  ]);
+  assert.equal(faults, ["p3: refers to a file by template_path: put its text into template"]);
+});
+
+test("Agenta's API and its SDK give one prompt in two forms", async () => {
+  const parameters = { prompt: { messages: [{ role: "user", content: "Hi {{x}}" }], llm_config: { model: "m" } } };
+  const forms = [
+    { params: parameters, app_slug: "app", variant_slug: "app.v", variant_version: 2, environment_slug: "production" },
+    {
+      ...{
+        params: parameters,
+        application_ref: { slug: "app", id: "1" },
+        variant_ref: { slug: "v", version: 2, id: "2" },
+      },
+      environment_ref: { slug: "production", version: 1 },
+    },
+  ];
+  for (const form of forms) {
+    const { prompts, left } = await read(undefined, [{ path: "a.json", text: JSON.stringify(form) }]);
+    assert.equal(shown(prompts), [["app/v|2|app/v|||production", "user: Hi {{x}}", '{"model":"m"}']]);
+    assert.equal(left, []);
+  }
+  const revision = { count: 1, application_revision: { slug: "default", version: "3", data: { parameters } } };
+  const { prompts } = await read(undefined, [{ path: "app.json", text: JSON.stringify(revision) }]);
+  assert.equal(shown(prompts), [["app|3|app||", "user: Hi {{x}}", '{"model":"m"}']]);
+});
+
+test("a file that only looks like a prompt is not taken for one", async () => {
+  for (
+    const value of [{ template: "a" }, { prompt: "a" }, { params: {} }, { versions: [] }, { name: "a" }, 1, null, []]
+  ) {
+    const { prompts, faults } = await read(undefined, [{ path: "some.json", text: JSON.stringify(value) }]);
+    assert.equal(prompts, []);
+    assert.match(faults.join(), "comes from no tool that is known");
+  }
+});
 
 test("a prompt without messages is imported with a warning", async () => {
   const { prompts, left } = await read("dotprompt", [{ path: "a.prompt", text: "---\nmodel: m\n---\n" }]);

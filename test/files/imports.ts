@@ -28,7 +28,7 @@ export const filesOf = (source: string): Promise<ImportedFile[]> =>
 
 export type Read = { prompts: NamedPrompt[]; left: string[]; faults: string[] };
 
-/** What an importer reads: prompts, and what it says of what is left out and of faults. Without a source, it is recognized. */
+/** Reads files, and collects warnings and faults. Without a source, the tool is recognized. */
 export async function read(
   source: string | undefined,
   files: ImportedFile[],
@@ -103,7 +103,7 @@ export function documentsOf(text: string): { values: unknown[]; write(values: un
   return { values: lines.map((line) => JSON.parse(line) as unknown), write };
 }
 
-/** What an importer does with the members of a prompt. */
+/** The members of a prompt that an importer keeps, and those that it names as left out. */
 export type Row = { source: string; kept: string[]; left: string[] };
 
 const pages = ["data", "items", "results", "prompts", "commits"];

@@ -9,23 +9,23 @@ import { readYamlSource, toSource } from "../source.ts";
 import type { Source } from "../source.ts";
 import type { Language } from "../template-logic.ts";
 import { byTitle, nameOfFile, placeIn, readChat, readObjects, soleText, toVersion } from "./reader.ts";
-import type { Complain, Found, Importer, ImportOptions, ReadVersion, VersionParts } from "./reader.ts";
+import type { Complain, Importer, ImportOptions, Item, ReadVersion, VersionParts } from "./reader.ts";
 
-/** What a reader of one object gives, besides what follows from its title and number. */
-type Read = Omit<VersionParts, "title" | "place" | "messages"> & {
+/** The parts of a version in an object, without those that follow from its title and number. */
+type Reading = Omit<VersionParts, "title" | "place" | "messages"> & {
   title: string;
   messages(place: string): readonly TemplateMessage[] | undefined;
 };
 
 /** An importer of objects that each are one version. */
-const importEach = (read: (value: Source, file: string, complain: Complain) => Read): Importer => (files, options) =>
+const importEach = (read: (value: Source, file: string, complain: Complain) => Reading): Importer => (files, options) =>
   byTitle(
-    readObjects(files, options.complain).map((found) =>
-      toRead(found, read(found.value, nameOfFile(found.file), options.complain), options)
+    readObjects(files, options.complain).map((item) =>
+      toRead(item, read(item.value, nameOfFile(item.file), options.complain), options)
     ),
   );
 
-function toRead({ value }: Found, { messages, ...parts }: Read, options: ImportOptions): ReadVersion {
+function toRead({ value }: Item, { messages, ...parts }: Reading, options: ImportOptions): ReadVersion {
   const place = placeIn(parts.title, parts.number ?? "");
   return toVersion(value, { ...parts, place, messages: messages(place) }, options);
 }
@@ -216,17 +216,26 @@ export const readOpik = importEach((value, file, complain) => {
   };
 });
 
-/** Agenta: `POST /api/variants/configs/fetch`, or a revision of an application. */
-export const readAgenta = importEach((value, file, complain) => {
+/** Agenta: `POST /api/variants/configs/fetch`, or revisions of applications. */
+export const readAgenta = importEach((whole, file, complain) => {
+  const value = whole.has("application_revision") ? whole.object("application_revision") : whole;
+  whole.skip("count");
   const data = value.object("data"), params = value.has("params") ? value.object("params") : data.object("parameters");
   const prompt = params.object("prompt"), model = prompt.object("llm_config");
   prompt.skip("input_keys");
-  const app = value.text("app_slug", "application_slug", "slug", "name"), variant = value.text("variant_slug");
-  const language = languageIn(prompt, "template_format"), label = value.text("environment_slug");
+  // Its API has these in objects, and its SDK as members.
+  const [appRef, ref, environment] = ["application_ref", "variant_ref", "environment_ref"].map((name) =>
+    value.object(name)
+  ) as [Source, Source, Source];
+  for (const each of [appRef, ref, environment]) each.skip("id", "version");
+  const app = value.text("app_slug", "application_slug") || appRef.text("slug") || file;
+  const variant = value.text("variant_slug", "slug") || ref.text("slug");
+  const label = value.text("environment_slug") || environment.text("slug");
+  const own = variant.replace(`${app}.`, ""), language = languageIn(prompt, "template_format");
   return {
-    title: [app, variant.replace(`${app}.`, "")].filter((part) => part !== "").join("/") || file,
-    number: value.text("variant_version", "version"),
-    note: value.text("message", "commit_message"),
+    title: own === "" || own === "default" ? app : `${app}/${own}`,
+    number: value.text("variant_version", "version") || ref.text("version"),
+    note: value.text("message", "commit_message") || ref.text("commit_message"),
     labels: label === "" ? [] : [label],
     config: [
       ...model.rest(),

@@ -13,7 +13,7 @@ const modelToken = /(^|[_-])(bos|eos|pad|stop|sep|cls|mask|unk|start|end|special
 const schemas =
   /^(?:schema_?|(?:json|input|output|response|args)_?schema|properties|\$defs|definitions|patternProperties)$/i;
 
-/** Whether a JSON text is a schema, whatever the name of its member is. */
+/** Determines if a JSON text is a schema, under any name. */
 const isSchema = (json: string): boolean => {
   if (!json.startsWith("{")) return false;
   const members = readMembers(json);
@@ -22,7 +22,7 @@ const isSchema = (json: string): boolean => {
   );
 };
 
-/** Whether a member of a configuration may be a secret. A number never is, such as `max_token`. */
+/** Determines if a member of a configuration may be a secret. A number never is, such as `max_token`. */
 function isSecret(name: string, json: string): boolean {
   if (json.startsWith('"') && findSecrets(JSON.parse(json) as string).length > 0) return true;
   // LangChain's serialisation has an object in the place of a secret.
@@ -54,7 +54,7 @@ export function toConfig(members: readonly ConfigMember[], leaveOut: (path: stri
     if (!isSecret(name, json) || !leaveOut(path)) return [keep(json, path)];
     return [];
   };
-  const given = new Map<string, string>();
-  for (const [name, json] of members) if (json !== undefined && json !== "null") given.set(name, json);
-  return jsonText(keep(stringifyMembers(given), ""));
+  const present = new Map<string, string>();
+  for (const [name, json] of members) if (json !== undefined && json !== "null") present.set(name, json);
+  return jsonText(keep(stringifyMembers(present), ""));
 }

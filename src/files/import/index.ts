@@ -150,7 +150,7 @@ function named<T extends ImportedPrompt>(prompt: T, complain: Complain) {
   return { ...prompt, versions, deployments: labels };
 }
 
-/** Whether a version can be held. Says why not. */
+/** Determines if a version can be stored, and reports why not. */
 function isHeld(version: ImportedVersion, options: ImportOptions, complain: Complain): boolean {
   const { title, number, description, messages, llmConfig, declarations } = version;
   const refuse = (message: string) => {
@@ -160,7 +160,7 @@ function isHeld(version: ImportedVersion, options: ImportOptions, complain: Comp
   if (messages.text === "[]") complain(placeIn(title, number), "has no messages", true);
   const [secret] = [title, description, ...textsIn(JSON.parse(messages.text))].flatMap(findSecrets);
   if (secret !== undefined) return refuse(`has what looks like ${secret.name}`);
-  // What is in a schema is not left out.
+  // Schemas stay whole, so that a secret in one stops the prompt.
   const [hidden] = options.keeps?.length ? [] : textsIn(JSON.parse(llmConfig.text)).flatMap(findSecrets);
   if (hidden !== undefined) return refuse(`has what looks like ${hidden.name} in a schema`);
   try {

@@ -16,9 +16,9 @@ export const readLangfuse: Importer = (files, options) => {
         complain(place, "has no prompt that is a text or a list: export each version, not the list alone");
         return [];
       }
-      const [found] = reference.exec(prompt) ?? [];
-      if (found !== undefined && !keepsLogic) {
-        complain(place, `${found} refers to another prompt`);
+      const [link] = reference.exec(prompt) ?? [];
+      if (link !== undefined && !keepsLogic) {
+        complain(place, `${link} refers to another prompt`);
         return [{ title, version: undefined }];
       }
       value.skip("type");

@@ -1,4 +1,5 @@
-// LangSmith: commits of prompts. A manifest is a serialisation of LangChain's objects. It is read as data, and never run.
+// LangSmith: commits of prompts, and prompt files of LangChain. A manifest is a serialisation of LangChain's objects. It is read as
+// data, and never run.
 import { jsonText, stringify, stringifyMembers } from "../../common/json-text.ts";
 import type { DeclaredVariable } from "../declarations.ts";
 import { joinWords, textMessage } from "../messages.ts";
@@ -33,7 +34,7 @@ export const readLangSmith: Importer = (files, options) =>
     }),
   );
 
-/** What a manifest has: the messages of its template, and the configuration of the model that is bound to it. */
+/** The messages of a manifest, and the configuration of the model that is bound to them. */
 type Manifest = {
   messages: TemplateMessage[] | undefined;
   isFaulty: boolean;
@@ -49,12 +50,21 @@ function idOf(value: Source, at = -1): string {
   return typeof part === "string" ? part : "";
 }
 
-const classOf = (value: Source): string => idOf(value);
+// Classes by the names that prompt files of LangChain have for them.
+const classes: Record<string, string> = { prompt: "PromptTemplate", few_shot: "FewShotPromptTemplate" };
 
-/** Reads the `kwargs` of a serialised object. Its class is known by then. */
+/** Determines if a value is a prompt file, which has its members where a serialised object has `kwargs`. */
+const isFile = (value: Source): boolean => value.has("input_variables") && !value.has("kwargs");
+
+function classOf(value: Source): string {
+  const type = value.text("_type") || (value.has("example_prompt") ? "few_shot" : "prompt");
+  return isFile(value) && Object.hasOwn(classes, type) ? classes[type]! : idOf(value);
+}
+
+/** Reads the `kwargs` of a serialised object, which are the members of a prompt file. Its class is known by then. */
 function kwargsOf(value: Source): Source {
-  value.skip("lc", "type", "id", "name", "graph");
-  return value.object("kwargs");
+  value.skip("lc", "type", "id", "name", "graph", "_type");
+  return isFile(value) ? value : value.object("kwargs");
 }
 
 function readManifest(manifest: Source, place: string, complain: Complain): Manifest {
@@ -120,7 +130,7 @@ function readTemplate(template: Source, name: string, reading: Reading): void {
 
 const flagOf = (value: Source, name: string): boolean | undefined => value.has(name) ? value.isTrue(name) : undefined;
 
-/** What follows from the texts of a template, or stands in each serialisation. */
+/** Leaves out members that follow from the texts of a template, or are alike in all serialisations. */
 const skipDerived = (kwargs: Source): void =>
   kwargs.skip("input_variables", "input_types", "validate_template", "validateTemplate", "optional_variables");
 
@@ -152,9 +162,15 @@ const rolesOf: Record<string, string> = {
   ...{ System: "system", Human: "user", AI: "assistant", Tool: "tool", Function: "function", Developer: "developer" },
 };
 
-type Made = TemplateMessage[] | undefined;
+/** Undefined if a fault was reported. */
+type Messages = TemplateMessage[] | undefined;
 
-function readMessage(message: Source, place: string, partials: ReadonlyMap<string, string>, reading: Reading): Made {
+function readMessage(
+  message: Source,
+  place: string,
+  partials: ReadonlyMap<string, string>,
+  reading: Reading,
+): Messages {
   const name = classOf(message), { complain } = reading;
   if (name === "FewShotChatMessagePromptTemplate") return readExamples(kwargsOf(message), place, reading);
   if (/^(?:Chat)?PromptTemplate$/.test(name)) return readNested(message, place, partials, reading);
@@ -189,19 +205,19 @@ function templateContent(
 ): Pick<TemplateMessage, "content" | "language"> | undefined {
   const list = own.list("prompt");
   if (list.length === 0) {
-    const prompt = own.object("prompt"), made = textOf(kwargsOf(prompt), partials);
+    const prompt = own.object("prompt"), sole = textOf(kwargsOf(prompt), partials);
     prompt.skip("id");
-    return made && { content: JSON.stringify(made.text), language: made.language };
+    return sole && { content: JSON.stringify(sole.text), language: sole.language };
   }
   const used = new Set<Language>();
   const parts = list.map((part) => {
     part.skip("id");
     const kwargs = kwargsOf(part), template = kwargs.find(["template"], /^\{/);
     if (template === undefined) {
-      const made = textOf(kwargs, partials);
-      if (made === undefined) return undefined;
-      used.add(made.language);
-      return stringify({ type: "text", text: made.text });
+      const sole = textOf(kwargs, partials);
+      if (sole === undefined) return undefined;
+      used.add(sole.language);
+      return stringify({ type: "text", text: sole.text });
     }
     used.add(languageOf(kwargs));
     skipDerived(kwargs);
@@ -213,7 +229,7 @@ function templateContent(
   return { content: soleText(`[${parts.join(",")}]`), language: [...used][0] ?? "f-string" };
 }
 
-/** What a message has besides: names, and calls of tools in the form of the Chat Completions API. */
+/** The other members of a message: names, and calls of tools in the form of the Chat Completions API. */
 function membersOf(own: Source): [string, string][] {
   const additional = own.object("additional_kwargs");
   const members: [string, string][] = [];
@@ -240,21 +256,24 @@ function textOfTemplate(
   name: string,
   partials: ReadonlyMap<string, string>,
   { complain, place }: Reading,
-): Made {
+): Messages {
   template.skip("id");
+  if (kwargs.has("template_path")) {
+    return void complain(place, "refers to a file by template_path: put its text into template");
+  }
   if (name !== "FewShotPromptTemplate") {
-    const made = textOf(kwargs, partials);
-    if (made === undefined) return void complain(place, `${name} has no text and no messages`);
-    return [textMessage("user", made.text, made.language)];
+    const sole = textOf(kwargs, partials);
+    if (sole === undefined) return void complain(place, `${name} has no text and no messages`);
+    return [textMessage("user", sole.text, sole.language)];
   }
   const language = languageOf(kwargs), each = kwargs.object("example_prompt", "examplePrompt");
-  const made = textOf(kwargsOf(each), new Map());
+  const pattern = textOf(kwargsOf(each), new Map());
   each.skip("id");
   const examples = kwargs.list("examples").map((example) => valuesOf(example));
-  if (made === undefined || examples.length === 0) return void complain(place, "has examples that are not in it");
+  if (pattern === undefined || examples.length === 0) return void complain(place, "has examples that are not in it");
   const separator = kwargs.text("example_separator", "exampleSeparator") || "\n\n";
-  const texts = examples.map((values) => fillTemplate(made.text, made.language, values));
-  if (made.language !== language) return void complain(place, "has examples in another template language");
+  const texts = examples.map((values) => fillTemplate(pattern.text, pattern.language, values));
+  if (pattern.language !== language) return void complain(place, "has examples in another template language");
   const all = [kwargs.text("prefix"), ...texts, kwargs.text("suffix")].filter((text) => text !== "");
   return [textMessage("user", all.join(separator), language)];
 }
@@ -264,7 +283,7 @@ const valuesOf = (example: Source): Map<string, string> =>
   new Map(example.names().map((name) => [name, example.text(name)]));
 
 /** Examples in a chat: the messages of a template for each. */
-function readExamples(kwargs: Source, place: string, reading: Reading): Made {
+function readExamples(kwargs: Source, place: string, reading: Reading): Messages {
   const examples = kwargs.list("examples").map(valuesOf), each = kwargs.anything("example_prompt", "examplePrompt");
   skipDerived(kwargs);
   kwargs.skip("template_format", "suffix", "prefix", "example_separator");
@@ -272,15 +291,20 @@ function readExamples(kwargs: Source, place: string, reading: Reading): Made {
     return void reading.complain(place, "has examples that are not in it");
   }
   const messages = examples.map((values) => readNested(toSource(each), place, values, reading));
-  return messages.includes(undefined) ? undefined : messages.flatMap((made) => made!);
+  return messages.includes(undefined) ? undefined : messages.flatMap((list) => list!);
 }
 
 /** The messages of a template in a template. */
-function readNested(template: Source, place: string, partials: ReadonlyMap<string, string>, reading: Reading): Made {
+function readNested(
+  template: Source,
+  place: string,
+  partials: ReadonlyMap<string, string>,
+  reading: Reading,
+): Messages {
   const name = classOf(template), kwargs = kwargsOf(template);
   skipDerived(kwargs);
   const values = new Map([...partials, ...partialsOf(kwargs)]);
   if (!kwargs.has("messages")) return textOfTemplate(template, kwargs, name, values, reading);
   const messages = kwargs.list("messages").map((message) => readMessage(message, place, values, reading));
-  return messages.includes(undefined) ? undefined : messages.flatMap((made) => made!);
+  return messages.includes(undefined) ? undefined : messages.flatMap((list) => list!);
 }

@@ -32,7 +32,7 @@ export function toName(text: string): string {
   return isName ? name : toUnique(name.slice(0, 180).replace(/[-./]+$/, "") || "prompt", text);
 }
 
-/** Does so for a deployment. */
+/** The name of a deployment for a label. */
 export function toLabel(text: string): string {
   const label = toSegment(text.slice(0, 1000), "label");
   return label === "" ? toUnique("label", text) : label;

@@ -57,11 +57,11 @@ async function entriesOf({ path, text }: ImportedFile, options: ImportOptions): 
     ...byFile.names().map((id) => toSource(JSON.stringify({ id, label: byFile.text(id) }))),
     ...value.list("prompts"),
   ];
-  const found: Entry[] = [];
-  for (const [nth, entry] of entries.entries()) found.push(...await entryOf(entry, nth, folder, options));
+  const read: Entry[] = [];
+  for (const [nth, entry] of entries.entries()) read.push(...await entryOf(entry, nth, folder, options));
   for (const unread of value.takeUnread()) options.complain(path, `${unread.join(".")} is left out`, true);
   if (entries.length === 0) options.complain(path, "has no prompts");
-  return found;
+  return read;
 }
 
 const code = /\.(?:js|mjs|cjs|ts|mts|cts|py|sh|bash|exe|bat|cmd|ps1|rb|pl|go)$/;
@@ -130,10 +130,10 @@ async function readFile(
     return leaveOut(file, `is left out: ${error.message}`, options);
   }
   if (text === undefined) return leaveOut(file, "cannot be read", options);
-  const found = textsIn(file, normalize(text), (message) => leaveOut(file, message, options));
-  if (found.length === 0) return [];
-  return found.map((own, index) => ({
-    label: own.label ?? (found.length === 1 ? label : `${label}-${index + 1}`),
+  const parts = textsIn(file, normalize(text), (message) => leaveOut(file, message, options));
+  if (parts.length === 0) return [];
+  return parts.map((own, index) => ({
+    label: own.label ?? (parts.length === 1 ? label : `${label}-${index + 1}`),
     text: own.text,
     config,
   }));

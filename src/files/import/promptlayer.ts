@@ -15,9 +15,9 @@ export const readPromptLayer: Importer = (files, options) => {
       const id = value.text("id");
       const title = value.text("prompt_name") || nameOfFile(file), number = value.text("version") || id;
       const place = placeIn(title, number), template = value.object("prompt_template");
-      const [found] = snippet.exec(template.json) ?? [];
-      if (found !== undefined && !keepsLogic) {
-        complain(place, `${found} refers to a snippet: export it with snippets resolved`);
+      const [link] = snippet.exec(template.json) ?? [];
+      if (link !== undefined && !keepsLogic) {
+        complain(place, `${link} refers to a snippet: export it with snippets resolved`);
         return { title, version: undefined };
       }
       const chat = template.list("messages"), whole = template.text("template_format");

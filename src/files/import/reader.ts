@@ -67,15 +67,15 @@ export const nameOfFile = ({ path, name = path }: ImportedFile): string =>
   name.replace(/(?<=[^/])\/SKILL\.md$/i, "").replace(/(?:\.(?:prompt|agent|chatmode|instructions))?\.[^./]*$/i, "");
 
 // Lists in which APIs give their objects, and what such a page says besides.
-const lists = ["data", "items", "prompts", "versions", "commits", "results", "content"];
+const lists = ["data", "items", "prompts", "versions", "commits", "results", "content", "application_revisions"];
 const ofPages = ["total", "count", "page", "size", "limit", "offset", "next", "previous", "has_more", "object"];
 const cursors = ["next_cursor", "nextCursor", "sortableBy", "total_pages", "totalPages", "totalItems"];
 
 /** A value in a file, with the name that the file gives to what has none. */
-export type Found = { file: ImportedFile; value: Source };
+export type Item = { file: ImportedFile; value: Source };
 
 /** The objects in files of JSON or of one JSON document per line: each alone, in a list, or in a page of an API. */
-export function readObjects(files: readonly ImportedFile[], complain: Complain): Found[] {
+export function readObjects(files: readonly ImportedFile[], complain: Complain): Item[] {
   return files.flatMap((file) =>
     readDocuments(file, complain).flatMap((json) =>
       itemsOf(json, file, complain).map((item) => ({ file, value: toSource(item) }))
@@ -170,7 +170,7 @@ function describeFault(message: Source, role: string, content: string | undefine
   return content === undefined ? "has no content" : `has a content that is ${kindOf(content)}, and no text or list`;
 }
 
-/** What a JSON text is, in words. */
+/** The type of a JSON text, in words. */
 export const kindOf = (json: string): string =>
   json.startsWith("{") ? "an object" : json.startsWith("[") ? "a list" : json.startsWith('"') ? "a text" : json;
 
@@ -201,7 +201,7 @@ export type ReadVersion = {
   version: ImportedVersion | undefined;
 };
 
-/** What an importer reads of a version. Messages that cannot be read are undefined. */
+/** A version as an importer reads it. Messages that cannot be read are undefined. */
 export type VersionParts = {
   title: string;
   number?: string | undefined;
@@ -212,7 +212,7 @@ export type VersionParts = {
   note?: string | undefined;
   labels?: readonly string[] | undefined;
   declared?: ReadonlyMap<string, DeclaredVariable> | undefined;
-  /** What comes first. By default the number. */
+  /** The place of the version among the others. By default the number. */
   order?: number | undefined;
 };
 

@@ -18,6 +18,9 @@ const endings: [ending: RegExp, source: string][] = [
 const members: [source: string, ...names: string[]][] = [
   ["langsmith", "manifest"],
   ["langsmith", "lc", "id", "kwargs"],
+  ["langsmith", "input_variables", "template"],
+  ["langsmith", "input_variables", "template_path"],
+  ["langsmith", "input_variables", "example_prompt"],
   ["promptlayer", "prompt_template"],
   ["posthog", "prompt", "is_latest"],
   ["posthog", "prompt", "version_count"],
@@ -29,9 +32,14 @@ const members: [source: string, ...names: string[]][] = [
   ["opik", "latest_version"],
   ["opik", "template", "commit"],
   ["opik", "template", "template_structure"],
-  ["mlflow", "template"],
+  ["mlflow", "template", "version"],
+  ["mlflow", "template", "commit_message"],
   ["portkey", "string"],
-  ["agenta", "params"],
+  ["agenta", "params", "app_slug"],
+  ["agenta", "params", "variant_slug"],
+  ["agenta", "params", "application_ref"],
+  ["agenta", "params", "variant_ref"],
+  ["agenta", "application_revision"],
   ["agenta", "data", "variant_id"],
   ["agenta", "data", "application_id"],
   ["litellm", "litellm_params"],
@@ -39,15 +47,16 @@ const members: [source: string, ...names: string[]][] = [
   ["helicone", "promptBody"],
   ["helicone", "prompt_body"],
   ["openai", "openai_prompt_id"],
-  ["openai", "versions"],
+  ["openai", "versions", "production_version"],
   ["langwatch", "scope", "prompt"],
   ["langwatch", "handle"],
-  ["langfuse", "prompt"],
+  ["langfuse", "prompt", "name"],
+  ["langfuse", "prompt", "version"],
   ["promptfoo", "prompts", "providers"],
   ["openai", "messages"],
 ];
 
-const pages = ["data", "items", "prompts", "commits", "results", "content", "versions"];
+const pages = ["data", "items", "prompts", "commits", "results", "content", "versions", "application_revisions"];
 
 /** The tool that a file comes from. Undefined if nothing tells it. */
 export function recognize({ path, text }: ImportedFile): string | undefined {
