@@ -254,11 +254,14 @@ export const readLangWatch = importEach((value, file, complain) => {
   const declared = new Map<string, DeclaredVariable>(
     value.list("inputs").map((input) => [input.text("identifier"), { type: input.text("type") }]),
   );
-  const text = value.text("prompt");
+  const text = value.text("prompt"), id = value.text("versionId");
+  // Each version has the tags of all versions.
+  const tags = value.list("tags").map((tag) => ({ name: tag.text("name"), id: tag.text("versionId") }));
   return {
     title: value.text("handle", "name") || file,
     number: value.text("version"),
     note: value.text("commitMessage"),
+    labels: tags.filter((tag) => tag.id === id && !["", "latest"].includes(tag.name)).map(({ name }) => name),
     declared,
     config: [
       ["provider", provider && JSON.stringify(provider)],
@@ -266,6 +269,7 @@ export const readLangWatch = importEach((value, file, complain) => {
       ["temperature", value.anything("temperature")],
       ["max_tokens", value.anything("maxTokens", "max_tokens")],
       ["response_format", value.anything("responseFormat", "response_format")],
+      ["parameters", value.anything("parameters")],
     ],
     messages: (place) => {
       const messages = value.has("messages") && value.list("messages").length > 0
