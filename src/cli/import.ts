@@ -18,6 +18,7 @@ import { promptName } from "../management/values.ts";
 import { listPromptContents } from "../management/prompt-contents.ts";
 import type { PromptContents } from "../management/prompt-contents.ts";
 import { endOfPath, listFiles, pathBelow, pathsForNames, pathToWrite } from "../runtime/folder.ts";
+import type { NewFile } from "../runtime/new-file.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, Command, CommandContext, Outcome } from "./command.ts";
@@ -65,7 +66,6 @@ async function importPrompts(context: CommandContext): Promise<Outcome> {
   const todo = steps.filter(({ versions, deploy }) => versions.length + deploy.size > 0);
   for (const text of [...toLines(warnings), ...faults]) terminal.say(`${stripControls(text)}\n`);
   const isDry = args.has("dry-run");
-  if (!isDry) await applySteps(todo, context, workspaceId);
   const summary = [
     `${counted(prompts.length, "prompt")} read`,
     `${todo.length} ${isDry || todo.length === 0 ? "to change" : "changed"}`,
@@ -76,19 +76,30 @@ async function importPrompts(context: CommandContext): Promise<Outcome> {
     ...adviceOn(todo),
     isDry ? `${summary}. Nothing was changed` : summary,
   ];
-  const report = args.findText("report");
-  if (report !== undefined) {
-    const text = reportOf({ steps, warnings, faults, isDry, summary });
-    const file = await terminal.create(await pathToWrite(report), { force: args.has("force") });
-    await file.write(text);
-    await file.finish();
+  // A report that cannot be written stops the import before it changes anything.
+  const report = await openReport(context, () => reportOf({ steps, warnings, faults, isDry, summary }));
+  try {
+    if (!isDry) await applySteps(todo, context, workspaceId);
+  } catch (error) {
+    await report?.leave();
+    throw error;
   }
+  await report?.finish();
   return {
     data: { prompts: todo.map(summaryOf), warnings, faults },
     text: () => todo.map((step) => stripControls(describeStep(step))).join(""),
     note: notes.join("\n"),
     failed: faults.length > 0,
   };
+}
+
+/** Writes the report of `--report` to a file that gets its name once the import is done. */
+async function openReport({ args, terminal }: CommandContext, write: () => string): Promise<NewFile | undefined> {
+  const path = args.findText("report");
+  if (path === undefined) return undefined;
+  const file = await terminal.create(await pathToWrite(path), { force: args.has("force") });
+  await file.write(write());
+  return file;
 }
 
 /** Says what becomes of files of a format that nobody keeps any more. */

@@ -280,6 +280,13 @@ everywhere(
   },
 );
 
+everywhere("a report that cannot be written stops the import before it changes anything", async (place) => {
+  const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
+  const path = await exportOf(first), report = await fileOf("report.md", "");
+  assert.is((await place.cli(["import", path, "--report", report, ...scope])).code, 1);
+  assert.equal(await place.data(words`prompt list ${scope}`), []);
+});
+
 everywhere("what may be secret is left out, and kept where its name is given", async (place) => {
   const workspace = await createWorkspace(place), scope = words`--workspace ${workspace}`;
   const path = await exportOf({ ...first, config: { model: "m", auth: { token: "abc" } } } as Version);

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sources } from "../../src/files/import/index.ts";
-import { fileOf, filesOf, read, readFixture, rolesAndTexts, shown } from "./imports.ts";
+import { exportOf, fileOf, filesOf, read, readFixture, rolesAndTexts, shown } from "./imports.ts";
 
 const test = suite("importers");
 
@@ -156,6 +156,33 @@ test("a file that only looks like a prompt is not taken for one", async () => {
     assert.equal(prompts, []);
     assert.match(faults.join(), "comes from no tool that is known");
   }
+});
+
+test("a row of LiteLLM may have its parameters as a text of JSON", async () => {
+  const litellm_params = {
+    prompt_id: "p",
+    prompt_integration: "dotprompt",
+    dotprompt_content: "User: Hi {{x}}",
+    other: 1,
+  };
+  const row = (params: unknown) => exportOf("litellm", { prompt_id: "p", version: 2, litellm_params: params });
+  const texts = await read(undefined, [row(JSON.stringify(litellm_params))]);
+  assert.equal(shown(texts.prompts), shown((await read(undefined, [row(litellm_params)])).prompts));
+  assert.equal(rolesAndTexts(texts.prompts[0]!), [["user", "Hi {{x}}"]]);
+  assert.match(texts.left.join(), "litellm_params.other is left out");
+});
+
+test("a file of no tool says why it is not read", async () => {
+  const faultOf = async (path: string, text: string) => (await read(undefined, [{ path, text }])).faults.join();
+  assert.match(await faultOf("a.json", '{"name": "a",\n "prompt": }'), "a.json: is not JSON: line 2, column 12");
+  assert.match(
+    await faultOf("a.json", '{"a":1}\n{"a":2}'),
+    "a.json: comes from no tool that is known. Name the tool before it",
+  );
+  assert.match(
+    await faultOf("a.md", "# system\nHi"),
+    "a.md: is Markdown of no tool that is known. Name agents before it",
+  );
 });
 
 test("a prompt without messages is imported with a warning", async () => {

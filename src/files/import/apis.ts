@@ -1,5 +1,6 @@
 // Tools whose APIs give a prompt or a version of one as a JSON object of their own.
-import { parseJson } from "../../common/json-text.ts";
+import { parseJson, stringify } from "../../common/json-text.ts";
+import { isObject } from "../../schema/struct.ts";
 import { splitHead } from "../head.ts";
 import type { DeclaredVariable } from "../declarations.ts";
 import { modelMembers } from "../dotprompt.ts";
@@ -328,7 +329,15 @@ export const readHelicone = importEach((value, file, complain) => {
 /** LiteLLM: rows of its table of prompts, whose content is front matter and lines such as `User: …`. */
 export const readLiteLlm = importEach((whole, file, complain) => {
   const value = whole.has("prompt_spec") ? whole.object("prompt_spec") : whole;
-  const params = value.object("litellm_params"), info = value.object("prompt_info");
+  // Rows of its table may have these as texts of JSON.
+  const texts = new Map<string, Source>();
+  const [params, info] = ["litellm_params", "prompt_info"].map((name) => {
+    const text = value.find([name], /^"/), inner = text && parseJson(JSON.parse(text) as string);
+    if (!isObject(inner)) return value.object(name);
+    const source = toSource(stringify(inner));
+    texts.set(`${name}.`, source);
+    return source;
+  }) as [Source, Source];
   const title = value.text("prompt_id") || params.text("prompt_id") || file, content = contentOf(whole, params);
   params.skip("prompt_id", "prompt_integration");
   info.skip("prompt_type");
@@ -344,7 +353,10 @@ export const readLiteLlm = importEach((whole, file, complain) => {
     config: yaml === undefined ? [] : [...modelMembers(yaml.value.text("model")), ...yaml.value.rest("input")],
     messages: (place) => {
       if (content === undefined) complain(place, "has no dotprompt_content");
-      for (const path of yaml?.value.takeUnread() ?? []) complain(place, `${path.join(".")} is left out`, true);
+      if (yaml !== undefined) texts.set("", yaml.value);
+      for (const [name, source] of texts) {
+        for (const path of source.takeUnread()) complain(place, `${name}${path.join(".")} is left out`, true);
+      }
       return head && yaml && readTurns(head.body);
     },
   };

@@ -25,7 +25,7 @@ import { readPromptfoo } from "./promptfoo.ts";
 import { readPromptLayer } from "./promptlayer.ts";
 import { leaveSecretOut, nameOfFile, placeIn, warnOfHeads } from "./reader.ts";
 import type { Complain, ImportedFile, ImportedPrompt, ImportedVersion, Importer, ImportOptions } from "./reader.ts";
-import { recognize } from "./recognize.ts";
+import { describeUnknown, recognize } from "./recognize.ts";
 
 type FileReader = (source: string, report: Report, options: ReadOptions) => FileContent | undefined;
 
@@ -114,9 +114,7 @@ export async function readImport(
   const prompts: (ImportedPrompt & { source: string })[] = [];
   for (const [own, same] of groupBy(files, (file) => source ?? recognize(file))) {
     if (own === undefined) {
-      for (const { path } of same) {
-        complain(path, `comes from no tool that is known. Name the tool before it: ${sources.join(", ")}`);
-      }
+      for (const file of same) complain(file.path, describeUnknown(file, sources));
       continue;
     }
     for (const prompt of await importers[own]!(same, { ...options, complain })) {

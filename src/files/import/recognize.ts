@@ -64,6 +64,16 @@ export function recognize({ path, text }: ImportedFile): string | undefined {
   return byName ?? recognizeJson(normalize(text).trimStart());
 }
 
+/** Why a file is not read whose tool is not recognized. */
+export function describeUnknown({ path, text }: ImportedFile, sources: readonly string[]): string {
+  const source = normalize(text).trim(), [first = ""] = source.split("\n");
+  const fault = /^[{[]/.test(source) && describeJsonFault(first) !== undefined ? describeJsonFault(source) : undefined;
+  if (fault !== undefined) return `is not JSON: ${fault}`;
+  return /\.md$/i.test(path)
+    ? "is Markdown of no tool that is known. Name agents before it if it is that of an agent, or use prompt push or apply"
+    : `comes from no tool that is known. Name the tool before it: ${sources.join(", ")}`;
+}
+
 function recognizeJson(text: string): string | undefined {
   if (isDeeper(text, maxLevels)) return undefined;
   const whole = describeJsonFault(text) === undefined ? text : text.slice(0, text.indexOf("\n") >>> 0);
