@@ -9,6 +9,8 @@ import { texts } from "./prompty.ts";
 import type { ReadOptions } from "./prompty.ts";
 import { readYamlSource, reportUnread } from "./source.ts";
 
+const filledByEditor = /\$\{(?:selection|selectedText|(?:file|workspaceFolder)\w*)\}/;
+
 /** Reads the Markdown of an agent: all of it is one message, of the user in a `.prompt.md`, and of the system elsewhere. */
 export const readAgentMarkdown =
   (isPrompt: boolean) => (source: string, report: Report, options: ReadOptions = {}): FileContent | undefined => {
@@ -20,6 +22,11 @@ export const readAgentMarkdown =
     const config = new Map([...modelMembers(value.text("model")), ["tools", value.anything("tools")] as const]);
     const lead = head.body.length - head.body.trimStart().length, body = head.body.trim();
     if (body === "") return void report(head.bodyStart, "The file has no text");
+    const context = isPrompt ? filledByEditor.exec(body) : null;
+    if (context !== null) {
+      const message = `${context[0]} is filled in by the editor alone, so that it is a text here`;
+      report(head.bodyStart + lead + context.index, message, true);
+    }
     const messages = writeMessages(
       [textMessage(isPrompt ? "user" : "system", body, "editor")],
       () => (offset, message, isWarning) => report(head.bodyStart + lead + offset, message, isWarning),

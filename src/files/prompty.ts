@@ -108,7 +108,7 @@ export const referencesIn = (source: string): string[] =>
   Array.from(source.matchAll(new RegExp(reference, "g")), ([, kind, name]) => kind === "file" ? [name!] : []).flat();
 
 /** The JSON text of a file: of its value if it is JSON or YAML, or else of its text. */
-function readReferenced(name: string, text: string, refuse: () => undefined): string | undefined {
+export function readReferenced(name: string, text: string, refuse: () => undefined): string | undefined {
   if (name.endsWith(".json")) return describeJsonFault(text) === undefined ? compact(text) : refuse();
   if (!/\.ya?ml$/.test(name)) return JSON.stringify(text);
   // Only a mapping may be a whole document, so that this one becomes a member of it.

@@ -252,7 +252,7 @@ for (
 }
 
 /** A JSON schema, whose properties have any names. */
-const property = fc.constantFrom("password", "api_key", "token", "secret", "connection", "name");
+const property = fc.constantFrom("password", "api_key", "private_key", "token", "cookie", "connection", "name");
 const schema = fc.letrec<{ schema: unknown }>((tie) => ({
   schema: fc.oneof(
     { depthSize: "small" },

@@ -172,6 +172,32 @@ test("a row of LiteLLM may have its parameters as a text of JSON", async () => {
   assert.match(texts.left.join(), "litellm_params.other is left out");
 });
 
+test("files in a configuration of promptfoo are read, or stop the prompt that has them", async () => {
+  const promptWith = (response_format: string) => ({
+    path: "promptfooconfig.yaml",
+    text: JSON.stringify({
+      prompts: [{ raw: "Hi {{env.USER}}", label: "p", config: { response_format, own: 'a "file://x"' } }],
+    }),
+  });
+  const read_ = {
+    read: (_: string, path: string) => Promise.resolve(path === "a.yaml" ? "type: json_object\n" : undefined),
+  };
+  const { prompts, left } = await read(undefined, [promptWith("file://a.yaml")], read_);
+  const config = JSON.stringify({ response_format: { type: "json_object" }, own: 'a "file://x"' });
+  assert.equal(shown(prompts), [["p||p||", "user: Hi {{env.USER}}", config]]);
+  assert.equal(left, ["p: env.USER is a variable here: nothing reads it from the environment"]);
+  for (const path of ["b.json", "c.js"]) {
+    const { prompts, faults } = await read(undefined, [promptWith(`file://${path}`)], read_);
+    assert.equal([prompts, faults], [[], [`${path}: is in a configuration and cannot be read as text, JSON or YAML`]]);
+  }
+});
+
+test("what an editor alone fills in is a text, and a warning says so", async () => {
+  const { prompts, left } = await read(undefined, [{ path: "p.prompt.md", text: "Explain ${selection} to {{x}}\n" }]);
+  assert.equal(rolesAndTexts(prompts[0]!), [["user", 'Explain ${selection} to {{"{{"}}x}}']]);
+  assert.equal(left, ["p.prompt.md:1:9: ${selection} is filled in by the editor alone, so that it is a text here"]);
+});
+
 test("a file of no tool says why it is not read", async () => {
   const faultOf = async (path: string, text: string) => (await read(undefined, [{ path, text }])).faults.join();
   assert.match(await faultOf("a.json", '{"name": "a",\n "prompt": }'), "a.json: is not JSON: line 2, column 12");

@@ -6,7 +6,8 @@ import { findSecrets } from "../secrets.ts";
 /** A member of a configuration: its name and its JSON text. */
 export type ConfigMember = readonly [name: string, json: string | undefined];
 
-const secretName = /(^|[_-])(api[_-]?key|secrets?|passwords?|token|credentials?|authorization|connection)($|[_-])/i;
+const secretName =
+  /(^|[_-])(api[_-]?key|(?:access|private)[_-]?key|secrets?|passwords?|passphrase|token|bearer|cookie|credentials?|authorization|connection)($|[_-])/i;
 const modelToken = /(^|[_-])(bos|eos|pad|stop|sep|cls|mask|unk|start|end|special|max|min)[_-]token($|[_-])/i;
 
 // Members that hold a JSON schema, or a form of one, in which each name is that of a property.

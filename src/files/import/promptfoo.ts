@@ -7,6 +7,7 @@ import { placeOf } from "../faults.ts";
 import type { Report } from "../faults.ts";
 import { normalize } from "../head.ts";
 import { textMessage } from "../messages.ts";
+import { readReferenced } from "../prompty.ts";
 import { readYamlSource, toSource } from "../source.ts";
 import type { Source } from "../source.ts";
 import { readYaml } from "../yaml.ts";
@@ -26,6 +27,11 @@ function readEntry({ label, text, config }: Entry, options: ImportOptions): Read
   const messages = list === undefined
     ? [textMessage("user", text.trim(), "jinja")]
     : readChat(list, "jinja", label, options.complain);
+  const [variable] = /\{\{-?\s*env\.\w+/.exec(text) ?? [];
+  if (variable !== undefined) {
+    const name = variable.replace(/^.*?env/s, "env");
+    options.complain(label, `${name} is a variable here: nothing reads it from the environment`, true);
+  }
   return [toVersion(toSource("{}"), { title: label, place: label, messages, config }, options)];
 }
 
@@ -69,9 +75,10 @@ const texts = /\.(?:txt|md|j2|json|jsonl|ya?ml|csv)$/;
 
 /** The prompts of an entry: a text, a file, or an object with one of them and a label. */
 async function entryOf(entry: Source, nth: number, folder: string, options: ImportOptions): Promise<Entry[]> {
-  const config = entry.object("config").rest();
+  const config = await resolveFiles(entry.object("config").rest(), folder, options);
   const own = entry.ownText() || entry.text("raw") || entry.text("id"), label = entry.text("label");
   entry.skip("id");
+  if (config === undefined) return [];
   if (own === "") return leaveOut(`Prompt ${nth + 1}`, "is no text and no file", options);
   const isPath = !own.includes("\n") &&
     (own.startsWith("file://") || /[^\s]\.\w{1,7}(?::\w+)?$/.test(own) || /^\S*\*\S*$/.test(own));
@@ -95,6 +102,39 @@ async function entryOf(entry: Source, nth: number, folder: string, options: Impo
     entries.push(...await readFile(path, name, config, folder, options));
   }
   return entries;
+}
+
+const reference = /(?<!\\)"file:\/\/((?:[^"\\]|\\.)*)"/g;
+
+/** Members of a configuration, with files in the place of references to them. Undefined if one is not read, which is reported. */
+async function resolveFiles(
+  members: Entry["config"],
+  folder: string,
+  options: ImportOptions,
+): Promise<Entry["config"] | undefined> {
+  const values = new Map<string, string>();
+  let isRead = true;
+  for (const [json, path] of members.flatMap(([, json]) => [...json.matchAll(reference)])) {
+    const text = code.test(path!) ? undefined : await readBelow(path!, folder, options);
+    const value = text === undefined ? undefined : readReferenced(path!, normalize(text), () => undefined);
+    if (value === undefined) {
+      leaveOut(path!, "is in a configuration and cannot be read as text, JSON or YAML", options);
+      isRead = false;
+    } else values.set(json, value);
+  }
+  const resolved = members.map(([name, json]): [string, string] => [
+    name,
+    json.replace(reference, (whole) => values.get(whole) ?? ""),
+  ]);
+  return isRead ? resolved : undefined;
+}
+
+/** The text of a file below a folder. Undefined without one, or if its path leads out of the folder. */
+async function readBelow(path: string, folder: string, { read }: ImportOptions): Promise<string | undefined> {
+  return await read(folder, path).catch((error: unknown) => {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  });
 }
 
 function leaveOut(place: string, why: string, { complain }: ImportOptions): [] {
