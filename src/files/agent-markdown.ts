@@ -1,13 +1,13 @@
 // Markdown of coding agents: `.prompt.md`, `.agent.md`, `.chatmode.md` and `.instructions.md` of editors, and SKILL.md.
-import { jsonText } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../common/json-text.ts";
 import type { FileContent } from "./content.ts";
-import { modelMembers, written } from "./dotprompt.ts";
+import { modelMembers } from "./dotprompt.ts";
 import type { Report } from "./faults.ts";
 import { splitHead } from "./head.ts";
 import { textMessage, writeMessages } from "./messages.ts";
 import { texts } from "./prompty.ts";
 import type { ReadOptions } from "./prompty.ts";
-import { readYamlSource, reportUnread } from "./source.ts";
+import { joinMembers, readYamlSource, reportUnread } from "./source.ts";
 
 const filledByEditor = /\$\{(?:selection|selectedText|(?:file|workspaceFolder)\w*)\}/;
 
@@ -19,7 +19,8 @@ export const readAgentMarkdown =
     const yaml = readYamlSource(head.yaml, head.start, report);
     if (yaml === undefined) return undefined;
     const { value } = yaml, title = value.text("name"), description = value.text("description");
-    const config = new Map([...modelMembers(value.text("model")), ["tools", value.anything("tools")] as const]);
+    const members = [...modelMembers(value.text("model")), ["tools", value.anything("tools")] as const];
+    const config = joinMembers(members, (message) => report(head.start, message, true));
     const lead = head.body.length - head.body.trimStart().length, body = head.body.trim();
     if (body === "") return void report(head.bodyStart, "The file has no text");
     const context = isPrompt ? filledByEditor.exec(body) : null;
@@ -33,5 +34,5 @@ export const readAgentMarkdown =
       options,
     );
     reportUnread(yaml, report);
-    return messages && { ...texts({ title, description }), messages, llmConfig: jsonText(written(config)) };
+    return messages && { ...texts({ title, description }), messages, llmConfig: jsonText(stringifyMembers(config)) };
   };

@@ -10,8 +10,8 @@ import { placeholderOf, textMessage, writeMessages } from "./messages.ts";
 import type { TemplateMessage } from "./messages.ts";
 import { texts } from "./prompty.ts";
 import type { ReadOptions } from "./prompty.ts";
-import { readYamlSource, reportUnread } from "./source.ts";
-import type { Source } from "./source.ts";
+import { joinMembers, readYamlSource, reportUnread } from "./source.ts";
+import type { ConfigMember, Source } from "./source.ts";
 import { readTemplate } from "./template-logic.ts";
 
 /** A message, and where its text begins. */
@@ -27,11 +27,12 @@ export function readDotprompt(source: string, report: Report, options: ReadOptio
     isTagged = /^\s*<(?:system|user|assistant|developer|tool)\b[^>]*>/.test(head.body.slice(0, 1000));
   const title = value.text("name"), description = value.text("description");
   const declared = readInput(value.object("input"));
-  const config = isTagged ? humanloopConfig(value) : new Map([
+  const members = isTagged ? humanloopConfig(value) : [
     ...modelMembers(value.text("model")),
     ...value.object("config").rest(),
     ...["tools", "toolDefs", "output"].map((name) => [name, value.anything(name)] as const),
-  ]);
+  ];
+  const config = joinMembers(members, (message) => report(head.start, message, true));
   const drafts = isTagged ? readTags(head.body, value, shifted(report, head.bodyStart)) : readRoles(head.body);
   const messages = drafts && writeMessages(
     drafts.map(({ message }) => message),
@@ -42,17 +43,11 @@ export function readDotprompt(source: string, report: Report, options: ReadOptio
   const declarations = messages && declareVariables(messages, declared, warn);
   reportUnread(yaml, report);
   return messages &&
-    { ...texts({ title, description }), messages, llmConfig: jsonText(written(config)), ...declarations };
+    { ...texts({ title, description }), messages, llmConfig: jsonText(stringifyMembers(config)), ...declarations };
 }
 
 const shifted = (report: Report, start: number): Report => (offset, message, isWarning) =>
   report(start + offset, message, isWarning);
-
-/** The JSON text of members that may be missing. */
-export const written = (members: ReadonlyMap<string, string | undefined>): string =>
-  stringifyMembers(
-    [...members].flatMap(([name, json]): [string, string][] => json === undefined ? [] : [[name, json]]),
-  );
 
 /** `openai/gpt-6-luna` as a provider and a model. */
 export function modelMembers(name: string): [string, string | undefined][] {
@@ -62,15 +57,14 @@ export function modelMembers(name: string): [string, string | undefined][] {
 }
 
 /** The model of Humanloop and its parameters, from the top of its front matter. */
-const humanloopConfig = (value: Source): Map<string, string | undefined> =>
-  new Map([
-    ["provider", value.anything("provider")],
-    ...[
-      ...["model", "endpoint", "temperature", "max_tokens", "top_p", "stop", "presence_penalty", "frequency_penalty"],
-      ...["seed", "response_format", "reasoning_effort", "tools"],
-    ].map((name): [string, string | undefined] => [name, value.anything(name)]),
-    ...value.object("other").rest(),
-  ]);
+const humanloopConfig = (value: Source): ConfigMember[] => [
+  ["provider", value.anything("provider")],
+  ...[
+    ...["model", "endpoint", "temperature", "max_tokens", "top_p", "stop", "presence_penalty", "frequency_penalty"],
+    ...["seed", "response_format", "reasoning_effort", "tools"],
+  ].map((name): ConfigMember => [name, value.anything(name)]),
+  ...value.object("other").rest(),
+];
 
 const roleTag = /^\{\{~?\s*role\s+["'](\w+)["']\s*~?\}\}$/;
 

@@ -1,14 +1,14 @@
 // `.prompt.yml`: files of GitHub Models, and those of LangWatch, which have a handle and a scope.
-import { jsonText } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../common/json-text.ts";
 import type { FileContent } from "./content.ts";
-import { modelMembers, written } from "./dotprompt.ts";
+import { modelMembers } from "./dotprompt.ts";
 import type { Report } from "./faults.ts";
 import { normalize } from "./head.ts";
 import { writeMessages } from "./messages.ts";
 import type { TemplateMessage } from "./messages.ts";
 import { texts } from "./prompty.ts";
 import type { ReadOptions } from "./prompty.ts";
-import { readYamlSource, reportUnread } from "./source.ts";
+import { joinMembers, readYamlSource, reportUnread } from "./source.ts";
 
 /** Reads `.prompt.yml`. */
 export function readPromptYaml(source: string, report: Report, options: ReadOptions = {}): FileContent | undefined {
@@ -16,11 +16,12 @@ export function readPromptYaml(source: string, report: Report, options: ReadOpti
   if (yaml === undefined) return undefined;
   const { value, offsetOf } = yaml;
   const title = value.text("name") || value.text("handle"), description = value.text("description");
-  const config = new Map([
+  const members = [
     ...modelMembers(value.text("model")),
     ...value.object("modelParameters").rest(),
     ...["responseFormat", "jsonSchema", "response_format"].map((name) => [name, value.anything(name)] as const),
-  ]);
+  ];
+  const config = joinMembers(members, (message) => report(offsetOf(["modelParameters"]), message, true));
   let isGood = true;
   const refuse = (path: string[], message: string): undefined => {
     report(offsetOf(path), message);
@@ -49,6 +50,6 @@ export function readPromptYaml(source: string, report: Report, options: ReadOpti
   return messagesWritten && {
     ...texts({ title, description }),
     messages: messagesWritten,
-    llmConfig: jsonText(written(config)),
+    llmConfig: jsonText(stringifyMembers(config)),
   };
 }

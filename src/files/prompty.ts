@@ -9,8 +9,8 @@ import type { Report } from "./faults.ts";
 import { splitHead } from "./head.ts";
 import { placeholderOf, writeMessages } from "./messages.ts";
 import type { TemplateMessage } from "./messages.ts";
-import { readYamlSource, reportUnread } from "./source.ts";
-import type { Source, YamlSource } from "./source.ts";
+import { joinMembers, readYamlSource, reportUnread } from "./source.ts";
+import type { ConfigMember, Source, YamlSource } from "./source.ts";
 import { readTemplate } from "./template-logic.ts";
 import type { Language } from "./template-logic.ts";
 import { readYaml } from "./yaml.ts";
@@ -122,13 +122,13 @@ function readModel({ value, offsetOf }: YamlSource, { keeps = [] }: ReadOptions,
   const name = value.find(["model"], /^"/),
     model = value.object("model"),
     configuration = model.object("configuration");
-  const config = new Map<string, string | undefined>([
+  const members: ConfigMember[] = [
     ["provider", model.anything("provider") ?? configuration.anything("type")],
     ["model", name ?? model.anything("id") ?? configuration.anything("model", "azure_deployment")],
     ...model.object("parameters").rest(),
     ...model.object("options").rest(),
     ["tools", value.anything("tools")],
-  ]);
+  ];
   const connection = model.anything("connection");
   const secrets: [string, string][] = [
     ...configuration.rest().map(([own, json]): [string, string] => [`configuration.${own}`, json]),
@@ -136,15 +136,13 @@ function readModel({ value, offsetOf }: YamlSource, { keeps = [] }: ReadOptions,
   ];
   for (const [path, json] of secrets) {
     const own = path.replace(/^.*\./, "");
-    if (keeps.includes(own) || keeps.includes(path)) config.set(own, json);
+    if (keeps.includes(own) || keeps.includes(path)) members.push([own, json]);
     else {
       const at = offsetOf(["model", ...path.split(".")]);
       report(at, `Field model.${path} is left out, since it may be secret`, true);
     }
   }
-  return stringifyMembers(
-    [...config].flatMap(([own, json]): [string, string][] => json === undefined ? [] : [[own, json]]),
-  );
+  return stringifyMembers(joinMembers(members, (message) => report(offsetOf(["model"]), message, true)));
 }
 
 /** The language that a head names. */

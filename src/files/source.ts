@@ -115,6 +115,24 @@ export function toSource(json: string, known?: ReadonlyMap<string, string>): Sou
   };
 }
 
+/** A member of a configuration: its name and its JSON text, if it has one. */
+export type ConfigMember = readonly [name: string, json: string | undefined];
+
+/**
+ * The configuration of members from several places of a source. Of two that differ under one name the last one stays, and `warn`
+ * receives a message.
+ */
+export function joinMembers(members: readonly ConfigMember[], warn: (message: string) => void): [string, string][] {
+  const joined = new Map<string, string>();
+  for (const [name, json] of members) {
+    if (json === undefined || json === "null") continue;
+    const other = joined.get(name) ?? json;
+    if (other !== json) warn(`${name} stands in two places, and one of them is left out`);
+    joined.set(name, json);
+  }
+  return [...joined];
+}
+
 /** The value of YAML, and where the member of a path begins in the file. */
 export type YamlSource = { value: Source; offsetOf(path: readonly string[]): number };
 

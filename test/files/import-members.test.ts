@@ -16,15 +16,22 @@ const test = suite("members of imports");
 const parsed = (text: string): unknown => /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
 
 /** A value with a member more in the object at a path. A text on the way is JSON. */
-function withMember(value: unknown, path: readonly string[], name: string): unknown {
-  if (typeof value === "string") return JSON.stringify(withMember(parsed(value), path, name));
+function withMember(value: unknown, path: readonly string[], name: string, own: unknown = "unknown-value"): unknown {
+  if (typeof value === "string") return JSON.stringify(withMember(parsed(value), path, name, own));
   const [key, ...rest] = path;
-  if (key === undefined) return { ...value as object, [name]: "unknown-value" };
+  if (key === undefined) return { ...value as object, [name]: own };
   if (Array.isArray(value)) {
-    return value.map((item, nth) => String(nth) === key ? withMember(item, rest, name) : item as unknown);
+    return value.map((item, nth) => String(nth) === key ? withMember(item, rest, name, own) : item as unknown);
   }
-  return { ...value as object, [key]: withMember((value as Record<string, unknown>)[key], rest, name) };
+  return { ...value as object, [key]: withMember((value as Record<string, unknown>)[key], rest, name, own) };
 }
+
+/** The object at a path. A text on the way is JSON. */
+const valueAt = (value: unknown, path: readonly string[]): object =>
+  path.reduce((own, key) => {
+    const next = (own as Record<string, unknown>)[key];
+    return (typeof next === "string" ? parsed(next) : next) as object;
+  }, value as object);
 
 /** The paths of all objects in a value. */
 function objectsIn(value: unknown, path: string[] = []): string[][] {
@@ -69,6 +76,38 @@ for (const source of sources) {
         const isNamed = [...left, ...faults].some((line) => line.includes("novelMember"));
         const isKept = JSON.stringify(shown(prompts)).includes("unknown-value");
         assert.ok(isNamed !== isKept || isGone(values, place, left, faults), `${path}: ${place.join(".")}`);
+      }
+    }
+  });
+}
+
+// Members that tools have somewhere, so that an importer may look for one elsewhere than where it stands.
+const known: Record<string, unknown> = {
+  tools: [{ name: "unknown-value" }],
+  tool_choice: "unknown-value",
+  response_format: { type: "unknown-value" },
+  model: "unknown-value",
+  provider: "unknown-value",
+  temperature: 0.123456,
+  stop: ["unknown-value"],
+};
+
+for (const source of sources) {
+  test(`${source} keeps or names a member of the field wherever it stands`, async () => {
+    for (const { path, text } of await filesOf(source)) {
+      const { values, write } = documentsOf(text), original = await read(source, [{ path, text: write(values) }]);
+      const places = values.flatMap((value, nth) => objectsIn(value).map((place) => [String(nth), ...place]));
+      for (const place of places) {
+        for (const [name, value] of Object.entries(known)) {
+          if (name in valueAt(values, place)) continue;
+          const changed = withMember(values, place, name, value) as unknown[];
+          const { prompts, left, faults } = await read(source, [{ path, text: write(changed) }]);
+          const isKept = /unknown-value|0\.123456/.test(JSON.stringify(shown(prompts)));
+          const isNamed = [...left, ...faults].some((line) =>
+            line.includes(name) && ![...original.left, ...original.faults].includes(line)
+          );
+          assert.ok(isKept || isNamed || isGone(values, place, left, faults), `${path}: ${place.join(".")}.${name}`);
+        }
       }
     }
   });

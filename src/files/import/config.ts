@@ -3,9 +3,6 @@ import { jsonText, readItems, readMembers, stringifyMembers } from "../../common
 import type { LlmConfig } from "../../schema/serving.ts";
 import { findSecrets } from "../secrets.ts";
 
-/** A member of a configuration: its name and its JSON text. */
-export type ConfigMember = readonly [name: string, json: string | undefined];
-
 const secretName =
   /(^|[_-])(api[_-]?key|(?:access|private)[_-]?key|secrets?|passwords?|passphrase|token|bearer|cookie|credentials?|authorization|connection)($|[_-])/i;
 const modelToken = /(^|[_-])(bos|eos|pad|stop|sep|cls|mask|unk|start|end|special|max|min)[_-]token($|[_-])/i;
@@ -33,10 +30,13 @@ function isSecret(name: string, json: string): boolean {
 }
 
 /**
- * A configuration without what is null, and without what may be secret, at any depth but in schemas. `leaveOut` receives the
+ * A configuration without members that may be secret, at any depth but in schemas. `leaveOut` receives the
  * path of each secret, and returns whether it is left out.
  */
-export function toConfig(members: readonly ConfigMember[], leaveOut: (path: string) => boolean): LlmConfig {
+export function toConfig(
+  members: readonly [name: string, json: string][],
+  leaveOut: (path: string) => boolean,
+): LlmConfig {
   const keep = (json: string, path: string): string => {
     const below = (name: string) => path === "" ? name : `${path}.${name}`;
     if (path !== "" && isSchema(json)) return json;
@@ -55,7 +55,5 @@ export function toConfig(members: readonly ConfigMember[], leaveOut: (path: stri
     if (!isSecret(name, json) || !leaveOut(path)) return [keep(json, path)];
     return [];
   };
-  const present = new Map<string, string>();
-  for (const [name, json] of members) if (json !== undefined && json !== "null") present.set(name, json);
-  return jsonText(keep(stringifyMembers(present), ""));
+  return jsonText(keep(stringifyMembers(members), ""));
 }

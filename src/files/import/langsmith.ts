@@ -6,11 +6,10 @@ import { joinWords, textMessage } from "../messages.ts";
 import type { TemplateMessage } from "../messages.ts";
 import { fillTemplate } from "../template-logic.ts";
 import type { Language } from "../template-logic.ts";
-import type { ConfigMember } from "./config.ts";
 import { byTitle, nameOfFile, readObjects, readPlaceholder, soleText, toVersion } from "./reader.ts";
 import type { Complain, Importer, ReadVersion } from "./reader.ts";
 import { toSource } from "../source.ts";
-import type { Source } from "../source.ts";
+import type { ConfigMember, Source } from "../source.ts";
 
 export const readLangSmith: Importer = (files, options) =>
   byTitle(

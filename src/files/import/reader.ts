@@ -13,9 +13,8 @@ import type { TemplateMessage } from "../messages.ts";
 import type { Language } from "../template-logic.ts";
 import { isVariable } from "../../common/template.ts";
 import { toConfig } from "./config.ts";
-import type { ConfigMember } from "./config.ts";
-import { toSource } from "../source.ts";
-import type { Source } from "../source.ts";
+import { joinMembers, toSource } from "../source.ts";
+import type { ConfigMember, Source } from "../source.ts";
 
 /** A version as it was elsewhere. `number` is its number or hash there, and `labels` are those that stand at it. */
 export type ImportedVersion = {
@@ -229,7 +228,8 @@ export function toVersion(value: Source, parts: VersionParts, options: ImportOpt
     { keepsLogic, declare: (name, type) => void declared.set(name, { type, ...declared.get(name) }) },
   );
   if (messages !== undefined) warnOfHeads(messages, place, complain);
-  const llmConfig = toConfig(config, (path) => leaveSecretOut(path, keeps, place, complain));
+  const members = joinMembers(config, (message) => complain(place, message, true));
+  const llmConfig = toConfig(members, (path) => leaveSecretOut(path, keeps, place, complain));
   const warn = (_name: string, message: string) => complain(place, message, true);
   const version = messages && {
     ...{ number, title, description, messages, llmConfig, note, labels: [...labels] },
