@@ -280,7 +280,12 @@ test("no part of a JSON schema is taken for a secret, and all else that may be o
       fc.constantFrom("json_schema", "parameters", "input_schema", "schema", "responseSchema"),
       fc.boolean(),
       async (own, member, wrapper, keeps) => {
-        const config = { model: "m", tools: [{ name: "f", [wrapper]: own }], deep: [{ [member]: "hidden-value" }] };
+        const short = { name: "g", parameters: { [member]: { kind: "string" } } };
+        const config = {
+          model: "m",
+          tools: [{ name: "f", [wrapper]: own }, short],
+          deep: [{ [member]: "hidden-value" }],
+        };
         const file = exportOf("langfuse", { name: "p", version: 1, prompt: "Hi", config });
         const { prompts: [prompt], left } = await read(undefined, [file], keeps ? { keeps: [`deep.0.${member}`] } : {});
         const kept = JSON.parse(prompt!.versions[0]!.llmConfig.text) as typeof config;

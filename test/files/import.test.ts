@@ -158,6 +158,30 @@ test("a file that only looks like a prompt is not taken for one", async () => {
   }
 });
 
+test("a prompt of OpenAI is found by its id, wherever a file has it", async () => {
+  const messages = [{ role: "developer", content: [{ type: "input_text", text: "Hi {{x}}" }] }];
+  const files = [
+    { id: "pmpt_1", model: "m", messages },
+    {
+      ...{ id: "resp_1", object: "response", status: "completed", model: "m", instructions: messages, output: [] },
+      prompt: { id: "pmpt_1", version: "3", variables: { x: "{{x}}" } },
+    },
+    { model: "m", input: "Hi {{x}}", instructions: "Be" },
+  ];
+  const own = ["developer: Hi {{x}}", '{"model":"m"}'];
+  const described = "OpenAI's prompt pmpt_1|pmpt_1";
+  const expected = [
+    [[`pmpt_1||pmpt_1|${described}`, ...own]],
+    [[`pmpt_1|3|pmpt_1|${described}`, ...own]],
+    [["some||some||", "developer: Be", "user: Hi {{x}}", '{"model":"m"}']],
+  ];
+  for (const [nth, file] of files.entries()) {
+    const { prompts, left, faults } = await read(undefined, [exportOf("openai", file)]);
+    assert.equal([shown(prompts), faults], [expected[nth], []]);
+    assert.equal(left, nth === 1 ? ["pmpt_1 version 3: id, status and prompt.variables are left out"] : []);
+  }
+});
+
 test("a row of LiteLLM may have its parameters as a text of JSON", async () => {
   const litellm_params = {
     prompt_id: "p",

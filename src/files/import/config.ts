@@ -51,7 +51,8 @@ export function toConfig(
     );
   };
   const keepMember = (name: string, json: string, path: string): string[] => {
-    if (schemas.test(name) && json.startsWith("{")) return [json];
+    const isOfTool = name === "parameters" && /(?:^|\.)(?:tools?|functions?)\./.test(path);
+    if ((isOfTool || schemas.test(name)) && json.startsWith("{")) return [json];
     if (!isSecret(name, json) || !leaveOut(path)) return [keep(json, path)];
     return [];
   };

@@ -54,6 +54,8 @@ const members: [source: string, ...names: string[]][] = [
   ["langfuse", "prompt", "version"],
   ["promptfoo", "prompts", "providers"],
   ["openai", "messages"],
+  ["openai", "input", "model"],
+  ["openai", "instructions", "model"],
 ];
 
 const pages = ["data", "items", "prompts", "commits", "results", "content", "versions", "application_revisions"];
