@@ -75,6 +75,31 @@ test("an import reads no file but those below the folder of the export", async (
   }
 });
 
+test("no reference in a prompt file or in a configuration reads a file outside the folder", async () => {
+  const { path, root } = await open({}, { "link.json": "../outside/config.json" });
+  const { id } = await here.data<{ id: string }>(words`workspace create --name ${root}`);
+  const files: [name: string, write: (reference: string) => string][] = [
+    ["a.prompty", (reference) => `---\nmodel:\n  parameters:\n    tools: \${file:${reference}}\n---\nuser:\nHi\n`],
+    ["promptfooconfig.yaml", (reference) => `prompts:\n  - raw: Hi\n    config: { tools: "file://${reference}" }\n`],
+  ];
+  for (const [name, write] of files) {
+    for (
+      const reference of [
+        "../outside/config.json",
+        "link.json",
+        `${root}/outside/config.json`,
+        "a/../../outside/config.json",
+      ]
+    ) {
+      await writeFile(`${path}/${name}`, write(reference));
+      const { code, out, said } = await here.cli(words`import ${`${path}/${name}`} --workspace ${id}`);
+      assert.equal([code, out], [1, ""], reference);
+      assert.match(said, "cannot be read", reference);
+      noSecret(out + said);
+    }
+  }
+});
+
 test("a link to a file in the folder is read, and so is a folder that is a link itself", async () => {
   const { root, path } = await open({ "prompts/own.txt": "Own" }, { "link.txt": "prompts/own.txt" });
   await symlink(path, `${root}/named`);
