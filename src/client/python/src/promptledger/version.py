@@ -1,3 +1,3 @@
 """The version of the package, which is that of the service."""
 
-version = "0.3.0"
+version = "0.4.0"
