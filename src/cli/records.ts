@@ -6,7 +6,7 @@ import { describeDamaged } from "../ledger/damaged-texts.ts";
 import { describeFeedbackCheck } from "../ledger/verify-feedback.ts";
 import { compareStats } from "../management/compare.ts";
 import { readCosts } from "../management/costs.ts";
-import { percent } from "../management/operation.ts";
+import { percent } from "../management/progress.ts";
 import { prune } from "../management/prune.ts";
 import {
   deleteDiagnosis,

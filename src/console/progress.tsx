@@ -8,11 +8,11 @@ import { withTimeout } from "../common/timeout.ts";
 import { unbuffered } from "../http/long-answer.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
-import { percent } from "../management/operation.ts";
 import { pageAnswer, pageHeaders } from "./safety.ts";
 import { h, toHtml } from "./html.ts";
 import { documentOf, readyPart, waitingPart } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
+import { percent } from "../management/progress.ts";
 
 /** The progress of the work for a page: what it reported last, and whether the reader of the page has left. */
 export type Progress = { words: string; share?: number | undefined; hasLeft: boolean };

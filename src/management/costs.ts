@@ -10,8 +10,9 @@ import type { Costs } from "../ledger/tally.ts";
 import { usd } from "../schema/ledger.ts";
 import { described, exactly, listOf, nullable, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { reportRead } from "./progress.ts";
 import * as v from "./values.ts";
-import { operation, reportRead } from "./operation.ts";
+import { operation } from "./operation.ts";
 import { scopeOfWorkspace, toCount } from "./record-filter.ts";
 import { namesOf } from "./usage.ts";
 

@@ -3,9 +3,10 @@ import { findAgreement } from "../ledger/feedback-agreement.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { described, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { reportRead } from "./progress.ts";
 import * as v from "./values.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
-import { operation, reportRead } from "./operation.ts";
+import { operation } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
 
 const authorsPattern = "^[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128},[^,\\u0000-\\u001f\\u007f-\\u009f]{0,128}$";

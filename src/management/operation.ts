@@ -278,26 +278,3 @@ export const changeInfo = {
   actor: option(v.label, "Who makes the change, for the audit log"),
   note: option(v.note, "The reason for the change, for the audit log"),
 };
-
-/** Formats a share, such as 0.5, for people. */
-export const percent = (share: number): string => `${Math.round(100 * share)} %`;
-
-/**
- * Makes a function that reports the share of the log that has been read. A bound caller gets each tenth, because finer steps
- * would tell how long the log of all workspaces is.
- */
-export function reportShare({ report, caller }: Session, toWords: (percent: string) => string) {
-  const reportOne = (share: number): void => report?.(toWords(percent(share)), share);
-  let tenths = 0;
-  return caller.workspaceId === undefined ? reportOne : (share: number): void => {
-    while (tenths < Math.floor(10 * share)) reportOne(++tenths / 10);
-  };
-}
-
-/** The same in the usual words. `suffix` says of what, such as ` of the first`. */
-export const reportRead = (session: Session, suffix = "") =>
-  reportShare(session, (percent) => `Read ${percent}${suffix}`);
-
-/** The same for a search that ends when a page is full. A bound caller gets none, as the share tells what others fill. */
-export const reportSearch = (session: Session) =>
-  session.caller.workspaceId === undefined ? reportRead(session) : undefined;

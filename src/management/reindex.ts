@@ -1,8 +1,9 @@
 // Reads stored records again, after the rule has changed by which statistics count their tokens.
 import { reindexNext } from "../ledger/reindex.ts";
 import { described, shape } from "../schema/struct.ts";
+import { percent } from "./progress.ts";
 import * as v from "./values.ts";
-import { operation, percent } from "./operation.ts";
+import { operation } from "./operation.ts";
 import { after } from "../common/timeout.ts";
 
 const maxTime = 5_000; // ms per request

@@ -9,8 +9,9 @@ import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";
 import { described, exactly, listOf, nullable, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { reportShare } from "./progress.ts";
 import * as v from "./values.ts";
-import { operation, pageOf, reportShare } from "./operation.ts";
+import { operation, pageOf } from "./operation.ts";
 
 const NamedKeyUsage = exactly({
   keyId: orNull(v.text, "Null for calls that were pruned before they were counted by key"),

@@ -7,11 +7,12 @@ import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
+import { reportShare } from "./progress.ts";
 import * as v from "./values.ts";
 import { checkChain, findTriggerFaults } from "./audit-chain.ts";
 import { RowFault } from "./audit-faults.ts";
 import { findRowFaults } from "./audit-rows.ts";
-import { operation, reportShare } from "./operation.ts";
+import { operation } from "./operation.ts";
 
 const Verification = shape("Verification", {
   balanced: v.boolean,

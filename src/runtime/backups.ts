@@ -14,7 +14,6 @@ import { clearStamp } from "../database/file-identity.ts";
 import { openFile } from "../database/file.ts";
 import { isMigrated } from "../database/migrate.ts";
 import { copySnapshot } from "../database/snapshot.ts";
-import { percent } from "../management/operation.ts";
 import { createDatabasePart, exists, formatBytes, removeDatabasePart } from "./atomic-file.ts";
 import { pack, unpack } from "./backup-content.ts";
 import { findBackupKey } from "./backup-key.ts";
@@ -32,6 +31,7 @@ import { freeBytesOf, reserve } from "./disk-reserve.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import { openPlace } from "./open-place.ts";
 import type { Terminal } from "./terminal.ts";
+import { percent } from "../management/progress.ts";
 
 /** A backup that was made, and what became of those that no rule keeps. */
 type Made = Backup & { place: string } & Thinned;

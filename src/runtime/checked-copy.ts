@@ -4,7 +4,6 @@ import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
 import { describeFeedbackCheck, verifyFeedback } from "../ledger/verify-feedback.ts";
 import type { DamagedText } from "../schema/ledger.ts";
-import { percent } from "../management/operation.ts";
 import { conflict, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Database } from "../database/database.ts";
@@ -16,6 +15,7 @@ import { readOrigin } from "./backup-identity.ts";
 import type { Origin } from "./backup-identity.ts";
 import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
+import { percent } from "../management/progress.ts";
 
 /** `missing` names the migrations that the copy lacks, and `damaged` the rows with text that is not valid UTF-8. */
 export type Checked = { missing: string[]; ledgers: number; damaged: DamagedText[] };
