@@ -83,6 +83,10 @@ export type FeedbackResults = {
     error?: string | undefined;
     /** Why it was refused, for programs. */
     code?: string | undefined;
+    /** The path of the member at fault, if one is. */
+    field?: string | undefined;
+    /** The values that it may have. */
+    expected?: string | undefined;
   }[];
 };
 

@@ -6,12 +6,21 @@ const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 type Fault = { at: number; text: string };
 
-/** Describes the line and column where a text stops being JSON, and why; undefined for valid JSON. */
-export function describeJsonFault(text: string): string | undefined {
+/** The place where a text stops being JSON, and why. */
+export type JsonFault = { line: number; column: number; text: string };
+
+/** Finds the place where a text stops being JSON; undefined for valid JSON. */
+export function findJsonFault(text: string): JsonFault | undefined {
   const fault = findFault(text);
   if (fault === undefined) return undefined;
   const before = text.slice(0, fault.at).split(/\r\n|\n|\r/);
-  return `line ${before.length}, column ${[...before.at(-1)!].length + 1}: ${fault.text}`;
+  return { line: before.length, column: [...before.at(-1)!].length + 1, text: fault.text };
+}
+
+/** Describes the place where a text stops being JSON, and why; undefined for valid JSON. */
+export function describeJsonFault(text: string): string | undefined {
+  const fault = findJsonFault(text);
+  return fault && `line ${fault.line}, column ${fault.column}: ${fault.text}`;
 }
 
 /** What may come next. An array holds the nesting, so depth uses no stack. */

@@ -18,7 +18,7 @@ import {
   recordReference,
   toKept,
 } from "../schema/feedback.ts";
-import { parse } from "../schema/parse.ts";
+import { checkParameter, parse } from "../schema/parse.ts";
 import { check } from "../schema/struct.ts";
 import { readText } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
@@ -161,14 +161,14 @@ async function withdrawOne(ctx: RequestContext, context: Context, state: State):
   const bearer = await state.authenticate(ctx, context);
   const { record, name } = readTarget(ctx, bearer);
   const author = readQuery(ctx.request).get("author") ?? undefined;
-  if (author !== undefined) check(feedbackAuthor, author, "Parameter author");
+  if (author !== undefined) checkParameter("author", feedbackAuthor, author, "Parameter author");
   return await answerOne(state, bearer, { record, name, author, value: null });
 }
 
 /** The record and the name in the path, which a token for feedback must permit. */
 function readTarget({ params }: RequestContext, { grant }: Bearer): { record: string; name: string } {
-  const record = check(recordReference, decodePart(params.id!), "The record in the path");
-  const name = check(feedbackName, decodePart(params.name!), "The name in the path");
+  const record = checkParameter("record", recordReference, decodePart(params.id!), "The record in the path");
+  const name = checkParameter("name", feedbackName, decodePart(params.name!), "The name in the path");
   if (grant !== undefined && record !== grant.record) throw errors.feedbackTokenForOthers("this record");
   if (grant !== undefined && !grant.names.includes(name)) throw errors.feedbackTokenForOthers("this name");
   return { record, name };
@@ -248,7 +248,13 @@ const keyOfSession = ({ sessionId, deployId }: FeedbackItem): string => JSON.str
 
 const toResult = (result: StoredFeedback | errors.Refusal) =>
   result instanceof errors.Refusal
-    ? { status: statusOf[result.kind], error: result.message, code: result.code }
+    ? {
+      status: statusOf[result.kind],
+      error: result.message,
+      code: result.code,
+      field: result.field,
+      expected: result.expected,
+    }
     : { status: statusOf.ok, recordId: result.recordId, isChanged: result.isChanged };
 
 function takeRate({ rate }: State, { workspaceId }: Bearer, count: number): void {

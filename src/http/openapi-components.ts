@@ -199,8 +199,8 @@ export const describeRefusals = <Kind extends ErrorKind>(
 ) => ({
   responses: Object.fromEntries(
     Object.entries<RefusedKind>(kinds).map(([kind, { when, as, headers = [], struct = errorStruct, more }]) => {
-      const examples = as.map(({ message, code }) => {
-        return [message, { value: { error: message, ...(hasCode ? { code } : {}), ...more } }];
+      const examples = as.map(({ message, code, field, expected }) => {
+        return [message, { value: { error: message, ...(hasCode ? { code, field, expected } : {}), ...more } }];
       });
       return [prefix + kind, answer(when, headers, json(refer(struct), Object.fromEntries(examples)))];
     }),

@@ -124,12 +124,12 @@ export function toResponse({ status, headers, body, end }: Answer, isHead: boole
   return new Response(isHead ? null : toStream(partsOf(bytes), context), { status, headers });
 }
 
-/** The response to a refusal: `{ error }`, for a face its `code`, and `more`. */
+/** The response to a refusal: `{ error }`, for a face its `code` and the field at fault, and `more`. */
 export const refuse = (
-  { kind, code, message }: Refusal,
+  { kind, code, message, field, expected }: Refusal,
   headers: HeaderValues = {},
   hasCode = false,
-  more: object = hasCode ? { code } : {},
+  more: object = hasCode ? { code, field, expected } : {},
 ): Answer => ({
   ...json(statusOf[kind], { error: message, ...more }, { ...headersOf[kind], ...headers }),
   error: kind,

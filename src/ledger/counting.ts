@@ -1,5 +1,5 @@
 // Counts records into groups, and into parts of the time, one record or what was counted of many at a time.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import { getOrAdd } from "../common/maps.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
 import { noFeedback } from "./feedback-scan.ts";
@@ -134,7 +134,10 @@ export function createCounter({ by, interval, splitAt }: Division): Counter {
     weight: () => bound.weight(),
     checkSize() {
       if (interval !== undefined && parts > maxParts) {
-        throw invalid(`The series have more than ${maxParts} points: choose a longer interval or a shorter time`);
+        throw invalidField(
+          "interval",
+          `The series have more than ${maxParts} points: choose a longer interval or a shorter time`,
+        );
       }
     },
     finish() {

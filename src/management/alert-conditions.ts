@@ -1,6 +1,6 @@
 // The condition of an alert, such as `failures>5%`: a measure, above or below which limit, and its unit.
 import { dollarText } from "../common/dollars.ts";
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import type { RecordStats } from "../schema/ledger.ts";
 import * as v from "../schema/values.ts";
@@ -101,17 +101,19 @@ export function requireSuited(
   if (name === "failures" && !isFeedback) requireFailures(statuses);
   const feedbackKind = findKind(condition, feedback, "An alert");
   if (isFeedback && feedbackKind === undefined && !text.startsWith("feedback.")) {
-    throw invalid(
+    throw refused(
       `There is no measure or feedback ${name}. Measures are ${
         names.join(", ")
       }. For feedback to come, write feedback.${text}`,
     );
   }
   const { units, words } = measure === undefined ? feedbackUnits[feedbackKind ?? "unknown"] : unitsOf(measure);
-  if (!units.includes(unit)) throw invalid(`The limit of ${text} must be ${words}`);
-  if (unit === "%" && (limit < 0 || limit > 1)) throw invalid(`The limit of ${text} must be from 0 to 100 %`);
-  if (measure !== undefined && limit < 0) throw invalid(`The limit of ${text} must be at least 0`);
+  if (!units.includes(unit)) throw refused(`The limit of ${text} must be ${words}`);
+  if (unit === "%" && (limit < 0 || limit > 1)) throw refused(`The limit of ${text} must be from 0 to 100 %`);
+  if (measure !== undefined && limit < 0) throw refused(`The limit of ${text} must be at least 0`);
 }
+
+const refused = (message: string) => invalidField("condition", message);
 
 type Units = { units: string[]; words: string };
 

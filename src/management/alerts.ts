@@ -1,7 +1,7 @@
 // Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or hours. Services
 // check them in the background, and write to the audit log when one fires or resolves. It is an event then, which webhooks send.
 import { durationText } from "../common/duration.ts";
-import { archived, invalid, notFound } from "../common/errors.ts";
+import { archived, byLeavingOut, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Page, PageRequest } from "../common/domain.ts";
@@ -116,7 +116,9 @@ export const resolvedBy = ({ id, workspaceId, state }: Alert, note: string): Cha
 /** What a condition needs: those that were given, or the usual number, and none if it is of all records together. */
 export function toAtLeast(text: string, given: number | null | undefined, before: number | null = null): number | null {
   if (!isTotal(readCondition(text))) return given ?? before ?? defaultAtLeast;
-  if (given !== undefined && given !== null) throw invalid(`${text} is counted in total: leave out atLeast`);
+  if (given !== undefined && given !== null) {
+    throw invalidField("atLeast", `${text} is counted in total: ${byLeavingOut("atLeast")}`);
+  }
   return null;
 }
 
@@ -163,7 +165,7 @@ async function findWatched(
   const { reference, archivedAt, ...deployment } = await requireDeployment(store, deployId);
   if (deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId);
   if (prompt !== undefined && deployment.promptId !== promptId) {
-    throw invalid(`${reference} is no deployment of ${prompt.name}: give one of the two`);
+    throw invalidField("deployId", `${reference} is no deployment of ${prompt.name}: give one of the two`);
   }
   if (archivedAt !== null) throw archived("Deployment", reference);
   return { deployId, promptId: null, reference };

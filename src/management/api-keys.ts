@@ -1,5 +1,5 @@
 // API keys authenticate applications. A secret is shown once, when it is created. The database stores only its hash.
-import { invalid, notFound } from "../common/errors.ts";
+import { invalidField, notFound } from "../common/errors.ts";
 import { isApiKey, newApiKey, newId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import { described, option, optional, orNull, shape } from "../schema/struct.ts";
@@ -81,7 +81,10 @@ export const createApiKey = operation({
   async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
     const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
     if ([readOnly, submitOnly, feedbackOnly].filter((only) => only).length > 1) {
-      throw invalid("A key can be only one of read-only, submit-only and feedback-only");
+      throw invalidField(
+        feedbackOnly ? "feedbackOnly" : "submitOnly",
+        "A key can be only one of read-only, submit-only and feedback-only",
+      );
     }
     const deployment = deployId === undefined ? undefined : await requireDeployment(management, deployId);
     if (deployment !== undefined && deployment.workspaceId !== workspaceId) throw notFound("Deployment", deployId!);

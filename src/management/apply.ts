@@ -1,6 +1,6 @@
 // Applies a release set: versions, promotions, renames and archivings of many prompts, in one transaction, all or none.
 import { bounds } from "../common/bounds.ts";
-import { archived, conflict, invalid, movedOn } from "../common/errors.ts";
+import { archived, conflict, invalidField, movedOn } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readItems } from "../common/json-text.ts";
 import type { Statement } from "../database/database.ts";
@@ -24,6 +24,7 @@ import type { Management } from "./operation.ts";
 import { givenOrigin } from "./origin.ts";
 import { archivePrompt, findPrompts, planArchiving, planRename, toPrompt } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
+import { within, withPath } from "./refusal-fields.ts";
 import { requireRoom } from "./room.ts";
 import { planPrompt, planVersion, promptContent, requireVersion } from "./versions.ts";
 import type { PromptInput } from "./versions.ts";
@@ -103,16 +104,18 @@ export const applyPrompts = operation({
   requests: ({ prompts }) => prompts.flatMap(({ deployments }) => deployments.flatMap(requestsOf)),
   async run(management, { workspaceId, prompts, note }): Promise<Applied> {
     // A version without a reason of its own has that of the set.
-    const given = readItems(prompts.text).map((text) => ({ note, ...readObject(PromptChange, text) }));
+    const given = readItems(prompts.text).map((text, index) =>
+      within(`prompts[${index}]`, () => ({ note, ...readObject(PromptChange, text) }))
+    );
     requireDifferent(given);
     const known = await findAll(management, workspaceId, given);
     await requireRoomFor(management, workspaceId, given, known);
     const changes: Change[] = [], statements: Statement[] = [];
     const applied: Applied["prompts"] = [], moved: string[] = [];
-    for (const change of given) {
+    for (const [index, change] of given.entries()) {
       const found = findMoved(change, known);
       const planned = await planOne(management, workspaceId, change, known).catch((error) => {
-        if (found.length === 0) throw error;
+        if (found.length === 0) throw withPath(`prompts[${index}]`, error);
       });
       // A change that was made already, as by the same release set, needs nothing to be as it was.
       if (planned === undefined || found.length > 0 && planned.changes.length > 0) {
@@ -133,7 +136,7 @@ export const applyPrompts = operation({
 function requireDifferent(given: readonly PromptChange[]): void {
   const taken = new Set<string>();
   const take = (name: string, what: string) => {
-    if (taken.has(name)) throw invalid(`Field prompts must not have ${what} twice`);
+    if (taken.has(name)) throw invalidField("prompts", `Field prompts must not have ${what} twice`);
     taken.add(name);
   };
   for (const { name, was, deploy = [] } of given) {
@@ -229,9 +232,11 @@ async function planOne(
   };
   if (before?.archivedAt && !archive) throw archived("Prompt", before.name);
   if (archive && (content !== undefined || deploy.length > 0)) {
-    throw conflict(`Prompt ${name} cannot be archived and changed at once`);
+    throw conflict(`Prompt ${name} cannot be archived and changed at once`, "conflict", "archive");
   }
-  if (ifDeployments !== undefined && !archive) throw invalid("ifDeployments is for a prompt that is archived");
+  if (ifDeployments !== undefined && !archive) {
+    throw invalidField("ifDeployments", "ifDeployments is for a prompt that is archived");
+  }
   if (before !== undefined && before.name !== name) {
     const { change, statement } = await planRename(management, before, name);
     add([change], [statement]);
@@ -248,7 +253,7 @@ async function planOne(
   for (const target of deploy) {
     const wanted = target.version ?? version;
     if (before !== undefined && wanted !== version) await requireVersion(management, before.id, wanted);
-    if (wanted > version) throw conflict(`Prompt ${name} has no version ${wanted}`);
+    if (wanted > version) throw conflict(`Prompt ${name} has no version ${wanted}`, "conflict", "deploy");
     const deployment = before && known.deployments.get(`${before.name}@${target.name}`);
     if (deployment !== undefined) requireChangeable(management, deployment);
     if (deployment?.archivedAt) throw archived("Deployment", deployment.reference);
@@ -268,7 +273,9 @@ function contentOf(
   { title, messages, description, llmConfig, declarations, note }: PromptChange,
 ): PromptInput | undefined {
   if (title === undefined && messages === undefined) return undefined;
-  if (title === undefined || messages === undefined) throw invalid("A version needs both a title and messages");
+  if (title === undefined || messages === undefined) {
+    throw invalidField(title === undefined ? "title" : "messages", "A version needs both a title and messages");
+  }
   return { title, messages, description, llmConfig, declarations, note };
 }
 
@@ -281,7 +288,9 @@ async function planContent(
   content: PromptInput | undefined,
 ) {
   if (before === undefined) {
-    if (content === undefined) throw conflict(`Prompt ${name} is new, so it needs a title and messages`);
+    if (content === undefined) {
+      throw conflict(`Prompt ${name} is new, so it needs a title and messages`, "conflict", "title");
+    }
     const { pushed: { id, version }, added, content: { hash }, statements } = await planPrompt(
       management,
       workspaceId,

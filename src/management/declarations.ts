@@ -81,8 +81,10 @@ export function faultsOfDeclarations(text: string, field: string): { path: strin
   const tooLong = faultsIn([], () => toDeclarations(jsonText(text), field));
   if (tooLong.length > 0) return tooLong;
   const found = Object.entries(declarations as object).flatMap(([name, declaration]) => {
-    const { path = [] } = metaOf(VariableDeclaration).findFault(declaration) ?? {};
-    return faultsIn([name, ...path.map(String)], () => check(struct, { [field]: { [name]: declaration } }));
+    const { path = "", isUnknown } = metaOf(VariableDeclaration).findFault(declaration) ?? {};
+    // The name of an unknown member may have points.
+    const steps = isUnknown ? [path.slice(1)] : path.match(/[^.[\]]+/g) ?? [];
+    return faultsIn([name, ...steps], () => check(struct, { [field]: { [name]: declaration } }));
   });
   return found.length > 0 ? found : faultsIn([], () => check(struct, { [field]: declarations }));
 }

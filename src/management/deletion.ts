@@ -82,7 +82,10 @@ async function begin(management: Management, id: WorkspaceId, name: string): Pro
     if (hasBegun) return true;
     throw notFound("Workspace", id);
   }
-  if (actual !== name) throw conflict(`Field confirm must be the name of workspace ${id}; nothing was deleted`);
+  if (actual !== name) {
+    const expected = `the name of workspace ${id}; nothing was deleted`;
+    throw conflict(`Field confirm must be ${expected}`, "conflict", "confirm", expected);
+  }
   if (hasBegun) return false;
   const { id: _, ...before } = await requireWorkspace(management, id);
   const now = management.clock();

@@ -1,5 +1,5 @@
 // Operations that change a deployment.
-import { archived, conflict, invalid, listed } from "../common/errors.ts";
+import { archived, bySetting, conflict, invalidField, listed } from "../common/errors.ts";
 import { integerOrNull } from "../database/row.ts";
 import { described, exactly, listOf, nullable, option, optional, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
@@ -57,7 +57,7 @@ export const promoteDeployment = operation({
   requests: requestsOf,
   async run(management, { version, from, ...input }) {
     if ((version === undefined) === (from === undefined)) {
-      throw invalid("One of the fields version and from must be given");
+      throw invalidField("version", "One of the fields version and from must be given");
     }
     const before = await requireForChange(management, input);
     const { promptId } = before;
@@ -98,11 +98,19 @@ export const rollBackDeployment = operation({
     if (target === undefined) {
       const others = served.length === 0
         ? ""
-        : `. It has also served ${listed(served.map(String))}. To make one of them live, set version`;
-      throw conflict(`Deployment ${reference} has nothing before version ${live} to go back to${others}`);
+        : `. It has also served ${listed(served.map(String))}. To make one of them live, ${bySetting("version")}`;
+      throw conflict(
+        `Deployment ${reference} has nothing before version ${live} to go back to${others}`,
+        "conflict",
+        "version",
+      );
     }
     if (target !== live && !served.includes(target)) {
-      throw conflict(`Deployment ${reference} has not served version ${target}. Promote it instead`);
+      throw conflict(
+        `Deployment ${reference} has not served version ${target}. Promote it instead`,
+        "conflict",
+        "version",
+      );
     }
     return await makeLive(management, before, "rolled_back", target);
   },

@@ -1,6 +1,6 @@
 // Deployments. Each has a name and makes one version of a prompt live. The operations that change one are in
 // deployment-changes.ts.
-import { archived, deploymentNameTaken, invalid, notFound } from "../common/errors.ts";
+import { archived, deploymentNameTaken, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
@@ -118,7 +118,9 @@ export const createDeployment = operation({
   refusals: ["conflict"],
   locate: ({ id }) => `/deployments/${id}`,
   async run(management, { workspaceId, name, promptId, version, from }) {
-    if (version !== undefined && from !== undefined) throw invalid("Fields version and from exclude each other");
+    if (version !== undefined && from !== undefined) {
+      throw invalidField("from", "Fields version and from exclude each other");
+    }
     const prompt = await requireOpenPrompt(management, promptId, workspaceId);
     const { version: currentVersion } = await requireVersion(
       management,

@@ -1,5 +1,5 @@
 // The types of events, and how a reader says which it wants.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import { refined } from "../schema/struct.ts";
 import { matching } from "../schema/values.ts";
 
@@ -112,12 +112,12 @@ export const typesWanted = refined(
   { maxLength: maxTypesLength },
 );
 
-/** The actions of the audit log that are meant. Throws for a type that does not exist. */
-export function actionsOf(wanted: string): string[] {
+/** The actions of the audit log that are meant. Throws for a type that does not exist. `field` has the types. */
+export function actionsOf(wanted: string, field: string): string[] {
   return wanted.split(",").flatMap((each) => {
     const noun = /^(.+\.)\*$/.exec(each)?.[1];
     const found = knownTypes.filter((type) => noun === undefined ? type === each : type.startsWith(noun));
-    if (found.length === 0) throw invalid(`There is no event ${each}. ${suggest(each)}`);
+    if (found.length === 0) throw invalidField(field, `There is no event ${each}. ${suggest(each)}`);
     return found.map(actionOf);
   });
 }

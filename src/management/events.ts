@@ -1,7 +1,7 @@
 // Events: what has changed, for programs that follow it. Each entry of the audit log is one event, in the order of the log, so
 // an event exists exactly if its change was made. An event names what changed, by id and by name. It has no secret and no text
 // of a prompt.
-import { invalid, tooManyWaiters } from "../common/errors.ts";
+import { tooManyWaiters, wrongField } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -88,10 +88,10 @@ export const listEvents = operation({
   async run(management, { after = "0", types, limit = 50, wait = 0, workspaceId }) {
     await requireKnown(management, { workspaceId });
     const { caller, waiters, isOver = () => false } = management;
-    const wanted = types === undefined ? null : JSON.stringify(actionsOf(types));
+    const wanted = types === undefined ? null : JSON.stringify(actionsOf(types, "types"));
     const newest = await findNewest(management);
     const start = after === latest ? newest : Number(after);
-    if (start > newest) throw invalid(`Field after must be at most ${newest}, the position of the newest event`);
+    if (start > newest) throw wrongField("after", `at most ${newest}, the position of the newest event`);
     const request = { wanted, workspaceId: workspaceId ?? null, limit };
     const found = await readEvents(management, { ...request, start, newest });
     if (found.items.length > 0 || wait === 0) return found;
@@ -166,7 +166,7 @@ export async function readBehind(
 ): Promise<EventList & { isLast: boolean }> {
   const head = await findHead(reader.database);
   const start = await toOwn(reader, position), newest = await toOwn(reader, head);
-  const wanted = types === null ? null : JSON.stringify(actionsOf(types));
+  const wanted = types === null ? null : JSON.stringify(actionsOf(types, "types"));
   const { items, next } = await readEvents(reader, { start, newest, wanted, workspaceId: null, limit });
   const isLast = next === newest;
   return { items, next: isLast ? head : await fromOwn(reader, next), isLast };

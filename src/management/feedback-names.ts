@@ -1,6 +1,6 @@
 // The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
 import { bounds } from "../common/bounds.ts";
-import { conflict, feedbackFull, feedbackKindDiffers, invalid } from "../common/errors.ts";
+import { conflict, feedbackFull, feedbackKindDiffers, invalidField } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
 import { maxNames } from "../ledger/feedback.ts";
@@ -87,14 +87,16 @@ export const declareFeedback = operation({
   refusals: ["conflict"],
   async run(management, { workspaceId, name, kind, ...given }) {
     const { minimum = null, maximum = null, labels = null, better = null } = given;
-    if (kind !== "number" && (minimum ?? maximum) !== null) throw invalid("Only numbers have a minimum and a maximum");
-    if (kind !== "label" && labels !== null) throw invalid("Only labels have a list of labels");
+    if (kind !== "number" && (minimum ?? maximum) !== null) {
+      throw invalidField(minimum === null ? "maximum" : "minimum", "Only numbers have a minimum and a maximum");
+    }
+    if (kind !== "label" && labels !== null) throw invalidField("labels", "Only labels have a list of labels");
     if (minimum !== null && maximum !== null && minimum > maximum) {
-      throw invalid("Field minimum must not be above maximum");
+      throw invalidField("minimum", "Field minimum must not be above maximum", "at most the maximum");
     }
     const names = await readFeedbackNames(management, workspaceId);
     const before = names.find((rule) => rule.name === name);
-    if (before !== undefined && before.kind !== kind) throw feedbackKindDiffers(name, before.kind);
+    if (before !== undefined && before.kind !== kind) throw feedbackKindDiffers(name, before.kind, "kind");
     const rule = { name, kind, isDeclared: true, minimum, maximum, labels, better };
     requireFit([...names.filter((each) => each !== before), rule]);
     const change = { action: "feedback_name.declared", id: workspaceId, workspaceId, after: rule };

@@ -1,6 +1,6 @@
 // The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
 import { bounds } from "../common/bounds.ts";
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
@@ -76,7 +76,7 @@ export function requireUnits(guard: string, names: { name: string; kind: Feedbac
   for (const limit of readLimits(guard)) {
     const { isFeedback, isPercent, text } = limit, kind = findKind(limit, names, "A guard");
     if (isPercent ? kind === "number" : !isFeedback || kind === "boolean") {
-      throw invalid(`The limit ${text} must be ${isPercent ? "without" : "in"} %`);
+      throw invalidField("guard", `The limit ${text} must be ${isPercent ? "without" : "in"} %`);
     }
   }
 }

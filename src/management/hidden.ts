@@ -9,14 +9,14 @@ import { nounOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import { allNouns } from "./nouns.ts";
 
-/** A member of an input that names something: its noun and its id. */
-export type Named = { noun: string; id: string };
+/** A member of an input that names something: its noun, its id and its own name. */
+export type Named = { noun: string; id: string; field?: string };
 
 /** The ids in an input, with their nouns, which the schema declares. */
 export const namedIn = (schema: Schema, input: object): Named[] =>
   Object.entries(input).flatMap(([name, id]) => {
     const noun = nounOf(schema[name] ?? {});
-    return noun === undefined || !hideable.has(noun) || typeof id !== "string" ? [] : [{ noun, id }];
+    return noun === undefined || !hideable.has(noun) || typeof id !== "string" ? [] : [{ noun, id, field: name }];
   });
 
 /** The caller's view: the ids in `visible` have been checked, and those that pass are added. */
@@ -37,14 +37,16 @@ export async function refuseHidden(
   const { id: recordId = "" } = all.find(({ noun }) => noun === "Record") ?? {};
   const { commitId = "", slot = 0 } = readSlotId("diag", recordId) ?? {};
   const args = { recordId, commitId, slot, seesDeleted: Number(seesDeleted), bound: bound ?? null };
-  const [row] = await database.read({ sql, args: { named: JSON.stringify(all), ...args } });
+  // Without the names of members, so that a page asks once for what several inputs name.
+  const ids = JSON.stringify(all.map(({ noun, id }) => ({ noun, id })));
+  const [row] = await database.read({ sql, args: { named: ids, ...args } });
   if (row === undefined) {
     if (!seesDeleted) all.forEach(({ id }) => visible?.add(id));
     return;
   }
   // The query does not return the id, because SQLite may hold text that is invalid Unicode and cannot be read back.
-  const { noun, id } = all[integer(row, "ordinal")]!;
-  throw notFound(noun, id);
+  const { noun, id, field } = all[integer(row, "ordinal")]!;
+  throw notFound(noun, id, field);
 }
 
 /** What belongs to a workspace and has an id. Where that of a workspace or a record is, the query says itself. */

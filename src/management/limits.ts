@@ -1,5 +1,5 @@
 // What guards and alerts have in common: each limits a measure, or the feedback of a name.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import { feedbackNamePattern } from "../schema/feedback.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import { hinted, predicate } from "../schema/struct.ts";
@@ -53,6 +53,11 @@ export function findKind(
   subject: "A guard" | "An alert",
 ): "number" | "boolean" | undefined {
   const kind = isFeedback ? names.find((each) => each.name === name)?.kind : undefined;
-  if (kind === "label") throw invalid(`${subject} takes no labels, and ${name} has them: remove ${text}`);
+  if (kind === "label") {
+    throw invalidField(
+      subject === "A guard" ? "guard" : "condition",
+      `${subject} takes no labels, and ${name} has them: remove ${text}`,
+    );
+  }
   return kind;
 }

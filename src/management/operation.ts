@@ -24,6 +24,7 @@ import { openCommit, overtaken } from "./commit.ts";
 import type { Cause, Change, Commit } from "./commit.ts";
 import { namedIn, refuseHidden } from "./hidden.ts";
 import { resolveReferences } from "./references.ts";
+import { withField } from "./refusal-fields.ts";
 import * as v from "./values.ts";
 
 /** How a caller reaches management. Code that embeds the service calls it without a token. */
@@ -237,7 +238,9 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   const output = (async () => await run({ ...session, commit, cause }, members as never))();
   output.catch(() => {});
   await check;
-  return await output;
+  return await output.catch((error: unknown) => {
+    throw withField(error, members);
+  });
 }
 
 /** Waits for both. If both reject, for the reason of the first. */

@@ -1,10 +1,24 @@
 // Who is one person, and what a person may do who signs in with their company's account.
-import { noAddress, noRole, noWorkspaceOfRole } from "../common/errors.ts";
+import { Refusal } from "../common/errors.ts";
 import { fold } from "../common/fold.ts";
 import type { TokenId } from "../common/ids.ts";
 import { addressOf, grantOf } from "../common/roles.ts";
 import type { Claims, RoleRule } from "../common/roles.ts";
 import type { Caller, Store } from "./operation.ts";
+
+/** `claims` are the names of those that the person has. */
+const noRole = (address: string, claims: readonly string[]) =>
+  new Refusal(
+    "forbidden",
+    `${address} has no role here: no rule of AUTH_ROLES matches the claims of this sign-in, which are ${
+      claims.join(", ")
+    }. Ask an admin for a rule`,
+    "no_role",
+  );
+const noAddress = () =>
+  new Refusal("forbidden", "This sign-in has no email, preferred_username or sub that is a name", "no_role");
+const noWorkspaceOfRole = (address: string, id: string) =>
+  new Refusal("forbidden", `${address} has a role in ${id} alone, which is no workspace`, "no_role");
 
 const maxNamed = 20, maxNameLength = 40; // of claims in a refusal
 

@@ -1,5 +1,5 @@
 // Tiers of prices as people write them: `above=200000 input=4 cached-input=0.4 output=12`.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import type { GivenTier, PriceTier } from "./prices.ts";
 
 /** Members by their names in the text. */
@@ -19,7 +19,8 @@ export function readTier(text: string): GivenTier {
   for (const part of text.trim().split(/\s+/)) {
     const [, name = part, value = ""] = /^([^=]*)=(.*)$/.exec(part) ?? [];
     if (!Object.hasOwn(members, name)) {
-      throw invalid(`Unknown ${name} in a tier. Allowed: ${Object.keys(members).join(", ")}, each with = and a value`);
+      const allowed = Object.keys(members).join(", ");
+      throw invalidField("tiers", `Unknown ${name} in a tier. Allowed: ${allowed}, each with = and a value`);
     }
     const member = members[name as keyof typeof members];
     tier[member] = member === "above" && /^\d+$/.test(value) ? Number(value) : value;

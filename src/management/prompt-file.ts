@@ -1,5 +1,5 @@
 // Prompt files: the JSON in which authors keep their prompts.
-import { invalid } from "../common/errors.ts";
+import { invalid, invalidField } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { readMembers, stringifyMembers } from "../common/json-text.ts";
 import { readObject } from "../schema/parse.ts";
@@ -53,7 +53,7 @@ export function readPromptFile(source: string, name = "Prompt"): Omit<PromptFile
     name,
   );
   if (variables !== undefined && declarations !== undefined) {
-    throw invalid("Fields variables and declarations exclude each other");
+    throw invalidField("variables", "Fields variables and declarations exclude each other");
   }
   return { ...file, declarations: toDeclarations(variables ?? declarations, variables && "variables") };
 }

@@ -1,7 +1,7 @@
 // The variables of a prompt, its content as text for people, and the difference of two contents. Contents have been
 // validated: `messages` holds objects with role and content.
 import { createTwoFilesPatch, diffWordsWithSpace, FILE_HEADERS_ONLY, formatPatch } from "diff";
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { fillText, soleVariable } from "../common/template.ts";
 import { readDeclarations } from "./declarations.ts";
@@ -86,7 +86,9 @@ export function fillVariables(
         return undefined;
       }
       length += value.length;
-      if (length > maxFilled) throw invalid(`The values make the messages longer than ${maxFilled} characters`);
+      if (length > maxFilled) {
+        throw invalidField("values", `The values make the messages longer than ${maxFilled} characters`);
+      }
       return value;
     });
     return filled === unfilled ? string : JSON.stringify(filled);

@@ -4,7 +4,7 @@ import {
   ambiguousDeployment,
   archived,
   conflict,
-  invalid,
+  invalidField,
   noRevision,
   notFound,
   outdated,
@@ -126,13 +126,15 @@ type Target = { prompt?: Prompt | undefined; deployment?: Deployment | undefined
 /** The prompt and the deployment that a publication names, as far as they exist. */
 async function findTarget(management: Management, input: PublicationInput): Promise<Target> {
   const { workspaceId, deploy, name, promptId } = input;
-  if (name !== undefined && promptId !== undefined) throw invalid("Fields name and promptId exclude each other");
+  if (name !== undefined && promptId !== undefined) {
+    throw invalidField("promptId", "Fields name and promptId exclude each other");
+  }
   const isNamed = name !== undefined || promptId !== undefined;
   const prompt = promptId === undefined
     ? await findByName(management, workspaceId, name)
     : await requirePrompt(management, promptId, workspaceId);
   if (deploy === undefined) {
-    if (!isNamed) throw invalid("One of the fields name, promptId and deploy must be given");
+    if (!isNamed) throw invalidField("name", "One of the fields name, promptId and deploy must be given");
     return { prompt };
   }
   const deployment = await findById(management, deploy);

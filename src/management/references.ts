@@ -93,18 +93,18 @@ export async function resolveReferences(
     const reference = members[name];
     if (kind === undefined || typeof reference !== "string") continue;
     if (kind.isId(reference) && !(isScope && scope !== undefined)) continue;
-    const id = findId(database, kind, reference, { workspaceId: scope ?? null, bound: bound ?? null });
+    const id = findId(database, kind, { field: name, reference }, { workspaceId: scope ?? null, bound: bound ?? null });
     if (kind.isId(reference) && !kind.mayBeName) checks.push(id);
     else members[name] = await id;
   }
   return { members, check: Promise.all(checks) };
 }
 
-/** The id that a reference stands for, among what the caller may see. */
+/** The id that a reference in a field stands for, among what the caller may see. */
 async function findId(
   database: Database,
   { noun, find }: Kind,
-  reference: string,
+  { field, reference }: { field: string; reference: string },
   scope: { workspaceId: WorkspaceId | null; bound: WorkspaceId | null },
 ): Promise<string> {
   const { sql, args } = find(reference);
@@ -112,7 +112,7 @@ async function findId(
   const ids = rows.map((row) => text(row, "id"));
   // The name of a prompt may be the id of another one. Then the id wins.
   const [id, other] = ids.includes(reference) ? [reference] : ids;
-  if (id === undefined) throw notFound(noun, reference);
+  if (id === undefined) throw notFound(noun, reference, field);
   if (other !== undefined) throw ambiguousReference(noun.toLowerCase(), reference);
   return id;
 }

@@ -36,7 +36,9 @@ export const renderPrompt = operation({
   async run(management, { id, version, values }) {
     const prompt = await requireVersion(management, id, version);
     const { messages, missing } = fillVariables(prompt.messages, values);
-    if (missing.length > 0) throw conflict(`Variables without a value: ${listed(missing)}`);
+    if (missing.length > 0) {
+      throw conflict(`Variables without a value: ${listed(missing)}`, "conflict", "values");
+    }
     return { id, version: prompt.version, messages };
   },
 });

@@ -105,7 +105,7 @@ const insertRecords = (id: ReviewId, positions: number[]): Statement => ({
 async function requireNames(store: Store, workspaceId: WorkspaceId, names: string[]): Promise<void> {
   const declared = (await readFeedbackNames(store, workspaceId)).filter(({ isDeclared }) => isDeclared);
   const other = names.find((name) => declared.every((rule) => rule.name !== name));
-  if (declared.length > 0 && other !== undefined) throw feedbackUndeclared(other);
+  if (declared.length > 0 && other !== undefined) throw feedbackUndeclared(other, "names");
 }
 
 export const listReviews = operation({

@@ -1,6 +1,6 @@
 // Operations on rollouts. A promotion, a rollback, and what makes a deployment refuse requests end it:
 // see deployment-writes.ts.
-import { archived, conflict, invalid } from "../common/errors.ts";
+import { archived, conflict, invalidField } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
@@ -51,7 +51,11 @@ export const setRollout = operation({
     if (typeof given === "string") requireUnits(given, await readFeedbackNames(management, before.workspaceId));
     const guard = given === undefined ? rollout?.guard ?? null : given;
     if (guard === null && atLeast !== undefined) {
-      throw invalid("Field certain must come with a guard: there is none");
+      throw invalidField(
+        "certain",
+        "Field certain must come with a guard: there is none",
+        "given with a guard: there is none",
+      );
     }
     const certain = guard === null ? null : atLeast ?? rollout?.certain ?? 99;
     if (rollout !== null) {
@@ -63,10 +67,18 @@ export const setRollout = operation({
       }, version);
     }
     if (version === undefined || percent === undefined) {
-      throw conflict(`Deployment ${reference} has no rollout in progress. To start one, set version and percent`);
+      throw conflict(
+        `Deployment ${reference} has no rollout in progress. To start one, set version and percent`,
+        "conflict",
+        "version",
+      );
     }
     if (version === currentVersion) {
-      throw conflict(`Version ${version} is live in ${reference}. A rollout needs another version`);
+      throw conflict(
+        `Version ${version} is live in ${reference}. A rollout needs another version`,
+        "conflict",
+        "version",
+      );
     }
     await requireVersion(management, before.promptId, version);
     const startedAt = management.clock();

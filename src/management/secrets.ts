@@ -1,5 +1,5 @@
 // Secrets of API keys and management tokens. They are shown once, stored as hashes, revoked and rotated.
-import { conflict, invalid, notFound } from "../common/errors.ts";
+import { conflict, invalidField, notFound, wrongField } from "../common/errors.ts";
 import { secretPrefix, sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row, Statement } from "../database/database.ts";
@@ -34,7 +34,7 @@ type Holder = {
 
 /** Refuses an expiry of a new secret that has passed already. */
 export function requireFuture(expiresAt: number | null, now: number): void {
-  if (expiresAt !== null && expiresAt <= now) throw invalid("Field expiresAt must be in the future");
+  if (expiresAt !== null && expiresAt <= now) throw wrongField("expiresAt", "in the future");
 }
 
 /** Input members of a rotation, besides the id. */
@@ -83,7 +83,7 @@ export function secretsOf<T extends Holder>(
 
   /** Returns a holder. Throws if there is none. If the caller sent a secret as the id, the error does not repeat it. */
   async function requireHolder({ database }: Store, id: T["id"]): Promise<T> {
-    if (isSecret(id)) throw invalid(`${example}, not by its secret`);
+    if (isSecret(id)) throw invalidField("id", `${example}, not by its secret`);
     const [row] = await database.read(byId(id));
     if (row === undefined) throw notFound(noun, id);
     return toItem(row);

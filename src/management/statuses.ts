@@ -1,7 +1,7 @@
 // Names of statuses. A status is a code that applications put into a record. A workspace says what its codes mean, and
 // which of them count as failures.
 import { bounds } from "../common/bounds.ts";
-import { conflict, invalid, listed } from "../common/errors.ts";
+import { conflict, invalidField, listed } from "../common/errors.ts";
 import { described, exactly, listOf, optional, predicate, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
@@ -74,7 +74,7 @@ export function readStatuses(list: string, names: StatusName[]): number[] {
     const code = /^-?\d{1,16}$/.test(trimmed) ? Number(trimmed) : names.find(({ name }) => name === trimmed)?.status;
     if (code !== undefined && Number.isSafeInteger(code)) return code;
     const known = listed(names.map(({ name }) => name)) || "none";
-    throw invalid(`The workspace has no status named ${trimmed}. Its names: ${known}`);
+    throw invalidField("status", `The workspace has no status named ${trimmed}. Its names: ${known}`);
   });
 }
 

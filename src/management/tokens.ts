@@ -1,6 +1,6 @@
 // Management tokens authenticate people and programs to the management API. Each has a role, and may be bound to one
 // workspace. A secret is shown once, when it is created. The database stores only its hash.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import { isToken, newId, newToken } from "../common/ids.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";
 import { withTimeout } from "../common/timeout.ts";
@@ -72,7 +72,7 @@ export const createToken = operation({
     requirePerson(caller, { owner }, "for a token of another person");
     const { workspaceId = caller.workspaceId ?? null } = input;
     if (role === "owner" && workspaceId !== null) {
-      throw invalid("A token with the role owner must be for all workspaces");
+      throw invalidField("workspaceId", "A token with the role owner must be for all workspaces");
     }
     const createdAt = clock();
     requireFuture(expiresAt, createdAt);

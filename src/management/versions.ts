@@ -275,7 +275,7 @@ export async function requireVersion(store: Store, id: PromptId, version?: numbe
   const [row] = await store.database.read(findVersion(id, version));
   if (row !== undefined) return toVersion(row);
   await requirePrompt(store, id);
-  throw notFound(`Version ${version} of prompt`, id);
+  throw notFound(`Version ${version} of prompt`, id, "version");
 }
 
 export const versionOperations = [

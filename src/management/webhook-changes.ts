@@ -1,6 +1,6 @@
 // Changes of webhooks: their address and events, their secret, and whether they are on.
 import { bounds } from "../common/bounds.ts";
-import { conflict, invalid } from "../common/errors.ts";
+import { conflict, invalidField } from "../common/errors.ts";
 import type { Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";
 import { option, optional } from "../schema/struct.ts";
@@ -46,12 +46,14 @@ export const updateWebhook = operation({
   output: Webhook,
   async run(management, { id, url: given, events, credential }) {
     const before = await requireWebhook(management, id);
-    if (before.format !== "github" && credential !== undefined) throw invalid("Only github takes a credential");
+    if (before.format !== "github" && credential !== undefined) {
+      throw invalidField("credential", "Only github takes a credential");
+    }
     // Whoever changes the address could otherwise have the stored credential sent there.
     if (before.format === "github" && given !== undefined && credential === undefined) {
-      throw invalid("With another URL the credential must be given too");
+      throw invalidField("credential", "With another URL the credential must be given too");
     }
-    if (events !== undefined && events !== null) actionsOf(events);
+    if (events !== undefined && events !== null) actionsOf(events, "events");
     const { url, address = before.address } = given === undefined ? {} : readUrl(management, given, before.format);
     const hidden = {
       ...url === undefined ? {} : { url, pausedUntil: 0 },

@@ -1,5 +1,5 @@
 // The deliveries of webhooks: each event that one gets, and its outcome. They stay for 30 days.
-import { invalid, notFound } from "../common/errors.ts";
+import { invalidField, notFound } from "../common/errors.ts";
 import type { WebhookId } from "../common/ids.ts";
 import { readPage } from "../database/page.ts";
 import { integer, readerOf } from "../database/row.ts";
@@ -127,7 +127,9 @@ export const resendWebhookDeliveries = operation({
   refusals: ["conflict"],
   async run(management, { id, delivery = null, since = null, failed = false }) {
     await requireEnabled(management, id);
-    if ((delivery === null) === (since === null)) throw invalid("Give either the delivery or since");
+    if ((delivery === null) === (since === null)) {
+      throw invalidField("delivery", "Give either the delivery or since");
+    }
     const { database } = management;
     const [row] = await database.read({ sql: newestNumber, args: [id] });
     const newest = integer(row!, "number");

@@ -1,7 +1,7 @@
 // Webhooks: addresses to which a service sends events. The secret that signs is shown once. The URL may be a secret as a whole, so
 // nothing that is read has more of it than its origin.
 import { bounds } from "../common/bounds.ts";
-import { conflict, invalid, notFound } from "../common/errors.ts";
+import { conflict, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { maxUrlLength, urlFault } from "../common/outbound-url.ts";
@@ -88,10 +88,10 @@ export const credential = described(
 /** A URL as it is stored, and its origin. Throws if nothing may be sent there. */
 export function readUrl({ urlFault: faultOf = (url) => urlFault(url, []) }: Store, text: string, format: Format) {
   const fault = faultOf(text);
-  if (fault !== undefined) throw invalid(`The URL ${fault}`);
+  if (fault !== undefined) throw invalidField("url", `The URL ${fault}`);
   const { href, origin, pathname } = new URL(text);
   if (format === "github" && !/\/repos\/[^/]+\/[^/]+\/dispatches$/.test(pathname)) {
-    throw invalid("With github the URL must be https://api.github.com/repos/OWNER/REPOSITORY/dispatches");
+    throw invalidField("url", "With github the URL must be https://api.github.com/repos/OWNER/REPOSITORY/dispatches");
   }
   return { url: href, address: origin };
 }
@@ -159,9 +159,13 @@ export const createWebhook = operation({
     const { caller, clock } = management;
     const { workspaceId = caller.workspaceId ?? null } = input;
     const { url, address } = readUrl(management, input.url, format);
-    if (events !== null) actionsOf(events);
-    if (format === "github" && credential === null) throw invalid("With github a credential is required");
-    if (format !== "github" && credential !== null) throw invalid("Only github takes a credential");
+    if (events !== null) actionsOf(events, "events");
+    if (format === "github" && credential === null) {
+      throw invalidField("credential", "With github a credential is required");
+    }
+    if (format !== "github" && credential !== null) {
+      throw invalidField("credential", "Only github takes a credential");
+    }
     await requireRoom(management, workspaceId);
     const createdAt = clock(), id = newId("wh", createdAt);
     const { secret, added } = issue(id);

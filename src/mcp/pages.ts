@@ -1,5 +1,5 @@
 // Lists that span the workspaces that a caller may see.
-import { invalid } from "../common/errors.ts";
+import { invalidField } from "../common/errors.ts";
 import type { Page } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { listWorkspaces } from "../management/workspaces.ts";
@@ -18,7 +18,7 @@ export async function listOverAll<T>({ call }: Session, given: unknown, list: Li
     : typeof given === "string"
     ? /^(\w{0,64})\.(\w{0,64})$/.exec(given)
     : null;
-  if (start === null) throw invalid("cursor must be the nextCursor of an earlier response");
+  if (start === null) throw invalidField("cursor", "cursor must be the nextCursor of an earlier response");
   const items: T[] = [];
   let [, outer, inner] = start as [string, string, string];
   for (let visited = 0; visited < mostAtOnce && items.length < enough; visited++) {

@@ -1,16 +1,17 @@
 // Tools that read and write prompts.
-import { conflict, invalid } from "../common/errors.ts";
+import { conflict, invalidField } from "../common/errors.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { diffVersions as showDifferences } from "../management/renderings.ts";
 import { createPrompt, getPrompt as showPrompt, getPromptVersion, pushPrompt } from "../management/versions.ts";
 import { newVersion, promptContent, PromptVersion } from "../management/versions.ts";
-import { check, described, exactly, listOf, option, optional, refined } from "../schema/struct.ts";
+import { described, exactly, listOf, option, optional, refined } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { applyEdits } from "./edits.ts";
 import { workspaceOf } from "./session.ts";
 import { declarationsByName } from "./declaration-list.ts";
 import { shownAs } from "./schemas.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
+import { checkParameter } from "../schema/parse.ts";
 
 const prompt = described(v.promptReference, "The name of the prompt, such as support/assistant, or its id");
 
@@ -144,7 +145,7 @@ const publishVersion = tool({
   output: pushPrompt.output,
   async run(session, { prompt, baseVersion, edits, workspaceId, note, ...given }) {
     if (edits !== undefined && given.messages !== undefined) {
-      throw invalid("Fields edits and messages exclude each other");
+      throw invalidField("messages", "Fields edits and messages exclude each other");
     }
     if (baseVersion === undefined) {
       const { title, messages } = given;
@@ -155,7 +156,7 @@ const publishVersion = tool({
         );
       }
       const content = { ...given, title, messages };
-      const name = check(v.promptName, prompt, "Field prompt");
+      const name = checkParameter("prompt", v.promptName, prompt, "Field prompt");
       const workspace = await workspaceOf(session, workspaceId);
       return await session.call(createPrompt, { ...content, workspaceId: workspace, name, note });
     }

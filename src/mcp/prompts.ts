@@ -11,6 +11,7 @@ import { check } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { listOverAll } from "./pages.ts";
 import type { Session } from "./session.ts";
+import { checkParameter } from "../schema/parse.ts";
 
 /** The variables of a version as arguments. One that is declared as not required may be left out. */
 const toArguments = ({ variables, declarations }: PromptVersion) => {
@@ -73,8 +74,8 @@ function fitting<Argument extends object>(all: readonly Argument[]): Argument[] 
 
 /** A prompt with its arguments filled in. Its name is the reference or the id of a deployment. */
 export async function getPrompt(session: Session, name: unknown, given: unknown = {}) {
-  const id = check(v.deploymentReference, name, "name");
-  const values = check(v.texts, given, "arguments");
+  const id = checkParameter("name", v.deploymentReference, name, "name");
+  const values = checkParameter("arguments", v.texts, given, "arguments");
   const deployment = await session.call(getDeployment, { id });
   if (!isServed(deployment)) throw deployNotFound();
   const version = await findVersion(session, deployment);

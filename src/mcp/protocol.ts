@@ -152,10 +152,10 @@ export function encodeHeader(value: string): string {
   return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))}?=`;
 }
 
-/** The error of a response for a refusal. `data` has its code, as the management API does. */
-export function faultOf({ kind, code, message }: Refusal): Fault {
+/** The error of a response for a refusal. `data` has its code and the field at fault, as the management API does. */
+export function faultOf({ kind, code, message, field, expected }: Refusal): Fault {
   const isOurs = kind === "internal" || kind === "overloaded" || kind === "unavailable";
-  return { code: isOurs ? codes.internalError : codes.invalidParams, message, data: { code } };
+  return { code: isOurs ? codes.internalError : codes.invalidParams, message, data: { code, field, expected } };
 }
 
 /** A response that has an error. Without an id it answers what could not be read. */

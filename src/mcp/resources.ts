@@ -8,6 +8,7 @@ import { check } from "../schema/struct.ts";
 import * as v from "../management/values.ts";
 import { listOverAll } from "./pages.ts";
 import type { Session } from "./session.ts";
+import { checkParameter } from "../schema/parse.ts";
 
 const scheme = "promptledger";
 const mimeType = "application/json";
@@ -45,7 +46,7 @@ const pattern = new RegExp(`^${scheme}://([^/?#]{1,128})/([^?#]{1,600})(?:\\?ver
 
 /** The content of a resource. */
 export async function readResource({ call }: Session, given: unknown) {
-  const uri = check(v.text, given, "uri");
+  const uri = checkParameter("uri", v.text, given, "uri");
   const [, workspaceId, encoded, version] = pattern.exec(uri) ?? [];
   const id = decode(encoded ?? "");
   if (workspaceId === undefined || id === undefined || !v.promptReference.is(id)) throw notFound("Resource", uri);

@@ -170,6 +170,8 @@ export const FeedbackResults = shape("FeedbackResults", {
     isChanged: option(boolean, "Whether anything was written"),
     error: option(text, "Why it was refused, for people"),
     code: option(text, "Why it was refused, for programs"),
+    field: option(text, "The path of the member at fault, if one is"),
+    expected: option(text, "The values that it may have"),
   })),
 });
 

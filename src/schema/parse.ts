@@ -1,5 +1,5 @@
 // Parses JSON text to checked values.
-import { notJson, wrongField, wrongWhole } from "../common/errors.ts";
+import { invalidField, notJson, wrongField, wrongWhole } from "../common/errors.ts";
 import { isDeeper } from "../common/json-scan.ts";
 import {
   compact,
@@ -49,17 +49,12 @@ export const parse = <T>(struct: Struct<T, unknown>, source: string, levels?: nu
 export const parsePart = <T>(struct: Struct<T, unknown>, value: object, text: string) =>
   checkWhole(struct, { value, members: readMembers(text) });
 
-const checkWhole = <T>(struct: Struct<T, unknown>, { value, members }: Required<Unchecked>) => ({
-  value: checkParsed(struct, value, members),
-  members,
-});
-
-function checkParsed<T>(struct: Struct<T, unknown>, value: object, members: Map<string, string>): T {
+function checkWhole<T>(struct: Struct<T, unknown>, { value, members }: Required<Unchecked>) {
   const checked = check(struct, value);
   for (const [name, member] of Object.entries(metaOf(struct).members ?? {})) {
     checkNumber(name, members.get(name), (checked as Record<string, unknown>)[name], member);
   }
-  return checked;
+  return { value: checked, members };
 }
 
 /** Refuses a number that fits only because a double rounds it. */
@@ -102,11 +97,18 @@ export function checkObject<T extends object>(
   struct: Struct<T, Schema>,
   { value, members = new Map() }: Unchecked,
 ): T {
-  const checked = checkParsed(struct, value, members);
+  const { value: checked } = checkWhole(struct, { value, members });
   for (const [name, member] of Object.entries(metaOf(struct).members ?? {})) {
     checkNumbers(name, members.get(name), (checked as Record<string, unknown>)[name], member);
   }
   return { ...checked, ...rawJsonOf(struct, members) };
+}
+
+/** Checks a value that is not in a body, such as a part of a path. `field` is its name, and `whole` what messages call it. */
+export function checkParameter<T>(field: string, struct: Struct<T, unknown>, value: unknown, whole: string): T {
+  const fault = metaOf(struct).findFault(value);
+  if (fault === undefined) return value as T;
+  throw invalidField(field, `${whole} must be ${fault.type}`, fault.type);
 }
 
 /** Parses the JSON text of an object and checks it. Returns what `checkObject` does. */

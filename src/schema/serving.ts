@@ -149,6 +149,8 @@ export const ErrorResponse = shape("ErrorResponse", { error });
 export const CodedError = shape("ManagementError", {
   error,
   code: described(v.text, "Why, for programs, such as deployment_not_found"),
+  field: option(v.text, "The path of the member of the input at fault, if there is one, such as messages[0].role"),
+  expected: option(v.text, "The values that it may have, such as an integer"),
 });
 
 /** What is answered where a face may not have been reached. */

@@ -14,8 +14,14 @@ export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
 /** A JSON Schema, version 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A value that does not fit: its path in the whole, and in `type` what it must be. */
-type Fault = { path: (string | number)[]; value: unknown; type: string };
+/** A value that does not fit. `type` says what it must be or, of an unknown member, which ones there are. */
+type Fault = {
+  /** Its path in the whole, after a point: `.messages[0].role`. Empty for the whole. */
+  path: string;
+  value: unknown;
+  type: string;
+  isUnknown?: true;
+};
 
 type FindFault = (value: unknown) => Fault | undefined;
 
@@ -47,10 +53,7 @@ export function metaOf(struct: object): Meta {
 
 /** Makes a struct. It gives a message itself, since superstruct would put the value in one, which fails for some. */
 function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
-  const validator = (value: unknown) => {
-    const fault = meta.findFault(value);
-    return fault === undefined || { ...fault, message: fault.type };
-  };
+  const validator = (value: unknown) => meta.findFault(value)?.type ?? true;
   const struct = new Superstruct<T, S>({ type, schema, validator });
   metas.set(struct, meta);
   return struct;
@@ -82,28 +85,27 @@ export const isOptional = (struct: object): boolean => metaOf(struct).isOptional
 /** The name of a shared schema, to which other schemas refer. */
 export const nameOf = (struct: object): string | undefined => metaOf(struct).name;
 
-const allowed = "Allowed: ";
-
 /** Refuses a value that does not fit. The error names the first faulty field by its path, and says what it must be. */
 export function check<T>(struct: Struct<T, unknown>, value: unknown, whole = "Input"): T {
   const fault = metaOf(struct).findFault(value);
   if (fault === undefined) return value as T;
-  if (fault.path.length === 0) throw wrongWhole(whole, fault.type);
-  const path = fault.path.map((step) => typeof step === "number" ? `[${step}]` : `.${step}`).join("").slice(1);
-  if (fault.type.startsWith(allowed)) throw unknownField(path, fault.type);
-  throw fault.value === undefined ? missingField(path) : wrongField(path, fault.type);
+  if (fault.path === "") throw wrongWhole(whole, fault.type);
+  throw (fault.isUnknown ? unknownField : fault.value === undefined ? missingField : wrongField)(
+    fault.path.slice(1),
+    fault.type,
+  );
 }
 
 /** Finds a fault in a part of a value. Its path begins at the whole. */
 function findInPart(step: string | number, part: unknown, findFault: FindFault): Fault | undefined {
   const fault = findFault(part);
-  return fault && { ...fault, path: [step, ...fault.path] };
+  return fault && { ...fault, path: (typeof step === "number" ? `[${step}]` : `.${step}`) + fault.path };
 }
 
 /** A struct of one value. `words` continue the sentence "Field x must be …". */
 export const predicate = <T>(words: string, test: (value: unknown) => boolean, schema: JsonSchema): Struct<T, null> =>
   create<T, null>(words, null, {
-    findFault: (value) => test(value) ? undefined : { path: [], value, type: words },
+    findFault: (value) => test(value) ? undefined : { path: "", value, type: words },
     schema,
   });
 
@@ -155,7 +157,7 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const members = Object.entries(schema).map(([name, struct]) => [name, metaOf(struct).findFault] as const);
   return create(type, schema, {
     findFault(value) {
-      if (!isObject(value)) return { path: [], value, type };
+      if (!isObject(value)) return { path: "", value, type };
       for (const [name, findFault] of members) {
         const fault = findInPart(name, value[name], findFault);
         if (fault !== undefined) return fault;
@@ -170,7 +172,7 @@ export function object<S extends Schema>(schema: S): Struct<Members<S>, S> {
 /** An object with these members and no others, so that a misspelled name is an error. */
 export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
   const names = Object.keys(schema);
-  const type = `${allowed}${names.join(", ") || "none"}`;
+  const type = names.join(", ") || "none";
   const open = object(schema);
   const { findFault } = metaOf(open);
   return extend(open, {
@@ -178,9 +180,7 @@ export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
       const fault = findFault(value);
       if (fault !== undefined) return fault;
       const unknown = Object.keys(value as object).find((name) => !names.includes(name));
-      return unknown === undefined
-        ? undefined
-        : { path: [unknown], value: (value as Record<string, unknown>)[unknown], type };
+      return unknown === undefined ? undefined : { path: `.${unknown}`, value: null, type, isUnknown: true };
     },
     schema: { ...metaOf(open).schema, additionalProperties: false },
   });
@@ -195,7 +195,7 @@ export function refined<T, S>(
 ): Struct<T, S> {
   const known = metaOf(struct);
   return extend(struct, {
-    findFault: (value) => known.findFault(value) ?? (test(value as T) ? undefined : { path: [], value, type: words }),
+    findFault: (value) => known.findFault(value) ?? (test(value as T) ? undefined : { path: "", value, type: words }),
     schema: { ...known.schema, ...schema },
   });
 }
@@ -205,7 +205,7 @@ export function listOf<T>(struct: Struct<T, unknown>): Struct<T[], Struct<T, unk
   const { findFault } = metaOf(struct);
   return create(type, struct, {
     findFault(value) {
-      if (!Array.isArray(value)) return { path: [], value, type };
+      if (!Array.isArray(value)) return { path: "", value, type };
       for (const [index, item] of value.entries()) {
         const fault = findInPart(index, item, findFault);
         if (fault !== undefined) return fault;
@@ -227,9 +227,9 @@ export function mapOf<T>(
   const { findFault } = metaOf(struct);
   return create(type, struct, {
     findFault(value) {
-      if (!isObject(value)) return { path: [], value, type };
+      if (!isObject(value)) return { path: "", value, type };
       for (const [name, member] of Object.entries(value)) {
-        if (!isName(name)) return { path: [name], value: member, type: words };
+        if (!isName(name)) return { path: `.${name}`, value: member, type: words };
         const fault = findInPart(name, member, findFault);
         if (fault !== undefined) return fault;
       }
@@ -248,7 +248,7 @@ export function shapedBy<T extends object>(
   const { findFault } = metaOf(oneOf(...Object.keys(shapes)));
   return create<T, unknown>(type, shapes, {
     findFault(value) {
-      if (!isObject(value)) return { path: [], value, type };
+      if (!isObject(value)) return { path: "", value, type };
       const own = value[member];
       return findInPart(member, own, findFault) ?? metaOf(shapes[own as string]!).findFault(value);
     },

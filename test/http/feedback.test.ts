@@ -113,6 +113,7 @@ test("a name has values of one kind in a workspace", async () => {
     assert.equal(answer.json, {
       error: "Feedback thumb has values of the kind boolean in this workspace",
       code: "feedback_kind_differs",
+      field: "value",
     });
   }
   const other = await createTenant(world.admin, 100, "Other");

@@ -9,11 +9,21 @@ export function taken<T = Record<string, unknown>>(answer: Answer, status = 200)
   return answer.json as T;
 }
 
-/** Asserts that an answer is a refusal with exactly this message, and has a code for programs. */
+type RefusalBody = { error: string; code?: string; field?: string; expected?: string };
+
+/**
+ * Asserts that an answer is a refusal with exactly this message. One of a face has a code for programs too, and if the message
+ * names a field, its path.
+ */
 export function refused(answer: Answer, status: number, error: string): void {
-  const { code, ...said } = answer.json as { error: string; code: string };
-  assert.equal([answer.status, said], [status, { error }]);
+  const { code, field, expected, ...others } = answer.json as RefusalBody;
+  assert.equal([answer.status, others], [status, { error }]);
+  if (code === undefined) return assert.equal([field, expected], [undefined, undefined]);
   assert.match(code, /^[a-z]+(_[a-z]+)*$/);
+  const [, named, words] = /^Field (.+?) must be (.*)$/.exec(error) ?? [];
+  if (words !== undefined) assert.equal({ field, expected }, { field: named, expected: words });
+  const [, other] = /^(?:Missing required field |Unknown field )(.+?)(?:\. |$)/.exec(error) ?? [];
+  if (other !== undefined) assert.is(field, other);
 }
 
 /** Asserts that answers are refusals with this status and code. */

@@ -332,7 +332,13 @@ for (const operation of operations) {
               const purpose = isForPart ? " to change greeting@production, which is protected" : "";
               const said = isEnough ? `${needed}${purpose}` : operation.role;
               const expected = refusalOf(said, isForAll, token === tokens.bound[role]);
-              assert.equal([answer.status, answer.json], [403, expected], role);
+              const field = expected.error.endsWith("set workspaceId")
+                ? "workspaceId"
+                : isForPart && operation.id === "applyPrompts"
+                ? "prompts[0]"
+                : undefined;
+              const { field: at, ...others } = answer.json as { field?: string };
+              assert.equal([answer.status, others, at], [403, expected, field], role);
             }
           }
           if (role === "owner" || !mayAs(role, operation.role)) continue;
