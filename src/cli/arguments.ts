@@ -96,25 +96,23 @@ function splitPair(pair: string | number): [name: string, value: string] {
 function parse(argv: string[], options: Parameter[]): { values: Record<string, string[]>; positionals: string[] } {
   const text = { type: "string", multiple: true } as const;
   const flag = { type: "boolean" } as const;
-  try {
-    const { values, positionals } = parseArgs({
-      args: joinValues(argv, options),
-      allowPositionals: true,
-      options: Object.fromEntries(
-        options.map(({ name, placeholder }) => [name, placeholder === undefined ? flag : text]),
-      ),
-    });
-    return {
-      values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat().map(String)])),
-      positionals,
-    };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    // Only the first sentence says what is wrong. The others are suggestions.
-    throw invalid(
-      describeMissingValue(message, options) ?? describeUnknown(message, options) ?? message.split(/\. |\n/)[0]!,
-    );
+  const { values, positionals, tokens } = parseArgs({
+    args: joinValues(argv, options),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      options.map(({ name, placeholder }) => [name, placeholder === undefined ? flag : text]),
+    ),
+  });
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token, options) : undefined;
+    if (fault !== undefined) throw invalid(fault);
   }
+  return {
+    values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat().map(String)])),
+    positionals,
+  };
 }
 
 /** Whether words are options of these parameters, each with its value if it takes one. */
@@ -130,18 +128,23 @@ export function areOptions([word, ...others]: string[], parameters: Parameter[])
     : option.bareValue !== undefined && areOptions(others, parameters);
 }
 
-/** Describes an option that the command does not have, and the one that was probably meant. */
-function describeUnknown(message: string, options: Parameter[]): string | undefined {
-  const [, label] = /^Unknown option '(--[^']+)'/.exec(message) ?? [];
-  return label && `Unknown option ${label}.${guess(label, options.map((option) => option.label))}`.replace(/\.$/, "");
-}
+/** An option as `parseArgs` reads it. */
+type Token = { name: string; rawName: string; value: string | undefined; inlineValue: boolean | undefined };
 
-/** Describes an option without a value: it comes last, or before what looks like another option. */
-function describeMissingValue(message: string, options: Parameter[]): string | undefined {
-  const [, name, fault] = /--([a-z-]+)(?: <value>)?' argument (missing|is ambiguous)/.exec(message) ?? [];
-  const option = options.find((each) => each.name === name);
-  if (option === undefined) return undefined;
-  const dashed = fault === "missing" ? "" : `, or --${name}=VALUE if the value begins with -`;
+/** Describes an option that the command does not have, or whose value is missing or too much. */
+function faultOf({ name, rawName, value, inlineValue }: Token, options: Parameter[]): string | undefined {
+  const option = options.find((each) => each.name === name && each.label === rawName);
+  if (option === undefined) {
+    const near = rawName.startsWith("--") ? guess(rawName, options.map(({ label }) => label)) : "";
+    return `Unknown option ${rawName}${near === "" ? "" : `.${near}`}`;
+  }
+  if (option.placeholder === undefined) {
+    return value === undefined ? undefined : `Option '${rawName}' does not take an argument`;
+  }
+  // An option may come last, or before a word that looks like another option.
+  const isDashed = !inlineValue && value !== undefined && /^-./s.test(value);
+  if (value !== undefined && !isDashed) return undefined;
+  const dashed = isDashed ? `, or --${name}=VALUE if the value begins with -` : "";
   return `--${name} needs a value: --${name} ${option.placeholder}${dashed}`;
 }
 

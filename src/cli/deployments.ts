@@ -1,5 +1,5 @@
 // How the command line shows deployments: which version is live, and whether they are active.
-import { notFound, Refusal } from "../common/errors.ts";
+import { Refusal } from "../common/errors.ts";
 import type { PromptId } from "../common/ids.ts";
 import { readReference } from "../common/reference.ts";
 import { compareNames } from "../files/plan.ts";
@@ -39,7 +39,8 @@ async function promote({ call }: CommandContext, input: Promotion): Promise<Outc
   } catch (error) {
     const { id, workspaceId, ...more } = input;
     const reference = readReference(id);
-    const isNew = error instanceof Refusal && error.message === notFound("Deployment", id).message;
+    const isNew = error instanceof Refusal && error.code === "deployment_not_found" &&
+      (error.field ?? "id") === "id";
     if (!isNew || reference === undefined) throw error;
     const { promptName, deploymentName: name } = reference;
     const { prompt } = await call(getPrompt, { id: promptName as PromptId, workspaceId });

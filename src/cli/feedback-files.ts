@@ -1,6 +1,6 @@
 // Reads feedback from files: JSON with a piece on each line, and CSV with a header, as spreadsheets write it (RFC 4180).
 import { invalid } from "../common/errors.ts";
-import { describeJsonFault } from "../common/json-fault.ts";
+import { findJsonFault } from "../common/json-fault.ts";
 import { ImportedFeedback } from "../management/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
 import { check } from "../schema/struct.ts";
@@ -37,7 +37,8 @@ function readJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw invalid(`It is not JSON: ${describeJsonFault(json)?.replace(/^line 1, /, "")}`);
+    const { column, text } = findJsonFault(json)!;
+    throw invalid(`It is not JSON: column ${column}: ${text}`);
   }
 }
 

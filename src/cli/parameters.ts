@@ -1,5 +1,7 @@
 // The parameters of a command. Its usage line declares them, and is parsed once: reading arguments, help, completion and the
 // words of messages follow from them.
+import { byLeavingOut, bySetting } from "../common/errors.ts";
+import type { Refusal } from "../common/errors.ts";
 import { anyName } from "../ledger/feedback-scan.ts";
 import { hasType, isOptional, schemaOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
@@ -210,28 +212,24 @@ export const isNeeded = ({ struct }: Pick<Parameter, "struct">): boolean => stru
 export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefined && hasType(struct, "null");
 
 /**
- * Words a message of the service for a command: `Field monthlyLimit must be …` → `--limit must be …`, and `To publish
- * anyway, set force` → `use --force`, if the command has such an option. A name in place of an id gets a hint.
+ * Words a refusal for a command. If one of its parameters stands for the field, it has the name of that: `--limit must be …`,
+ * and `use --force` in place of `set force`. A name in place of the id of a deployment gets a hint.
  */
-export function wordForCommand(message: string, parameters: Parameter[]): string {
-  const labelled = (before: string) => (whole: string, member: string): string => {
-    const found = findByMember(parameters, member);
-    return found === undefined ? whole : before + found.label;
-  };
-  return withHint(
-    message
-      .replace(/^Field (\w+)(?= must be )/, labelled(""))
-      .replace(/^Missing required field (\w+)$/, labelled("Missing "))
-      .replace(/(?<=[,:] )(?:set|leave out) (\w+)$/, labelled("use ")),
-  );
-}
-
-/** Says how to name a deployment that was not found, if a name was given that cannot be one. */
-function withHint(message: string): string {
-  const [, name = ""] = /^Deployment (.*) not found$/s.exec(message) ?? [];
-  return name === "" || name.startsWith("dep_") || name.includes("@")
-    ? message
-    : `${message}. Give its id, or its reference, NAME@DEPLOYMENT: see deploy list`;
+export function wordForCommand(
+  refusal: Refusal,
+  parameters: Parameter[],
+  args: { findText(name: string): string | undefined },
+): string {
+  const { message, code, field = "", expected } = refusal, parameter = findByMember(parameters, field);
+  if (parameter === undefined) return message;
+  const { name, label } = parameter;
+  // The others say more than what the value must be.
+  if (expected !== undefined && (code === "invalid" || code === "conflict")) return `${label} must be ${expected}`;
+  const reference = code === "deployment_not_found" ? args.findText(name) ?? "" : "";
+  if (reference !== "" && !reference.startsWith("dep_") && !reference.includes("@")) {
+    return `${message}. Give its id, or its reference, NAME@DEPLOYMENT: see deploy list`;
+  }
+  return message.replace(bySetting(field), `use ${label}`).replace(byLeavingOut(field), `use ${label}`);
 }
 
 /** ` Did you mean deploy?` for the known word that a word was probably meant to be; empty without one. */

@@ -142,7 +142,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
 const findTitle = async (call: Call, id: PromptId | undefined): Promise<string | undefined> =>
   id && (await call(getPrompt, { id })).title;
 
-/** Reads a prompt file: JSON, or what a folder of prompts may have. A message that names a field names the file too. */
+/** Reads a prompt file: JSON, or what a folder of prompts may have. The refusal of a field names the file too. */
 function readFile(source: string, path: string, { say }: Terminal): FileContent | ReturnType<typeof readPromptFile> {
   // JSON may be in a file of any name.
   const format = path.endsWith(".json") || /^\s*\{\s*"/.test(source) ? undefined : formatOf(path),
@@ -159,7 +159,7 @@ function readFile(source: string, path: string, { say }: Terminal): FileContent 
   try {
     return readPromptFile(source, name);
   } catch (error) {
-    if (!(error instanceof Refusal) || error.message.startsWith(name)) throw error;
+    if (!(error instanceof Refusal) || error.field === undefined) throw error;
     throw invalid(`${name}: ${error.message}`);
   }
 }

@@ -1,5 +1,5 @@
 // `plan` and `apply`: what a folder of prompts would change in the ledger, and changing it.
-import { conflict, invalid, Refusal, roleRequired } from "../common/errors.ts";
+import { conflict, invalid, Refusal } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { indent, jsonText, readItems, stringify } from "../common/json-text.ts";
 import { findBuried, makePlan, maxReleaseSet, readKeptPlan, toReleaseSet } from "../files/plan.ts";
@@ -107,8 +107,7 @@ async function apply(context: CommandContext): Promise<Outcome> {
 
 /** Says how to go on without what a role is missing for, if it is not missing for all. */
 function withWayOn(error: unknown): unknown {
-  const isInPart = error instanceof Refusal && error.code === "role_required" &&
-    error.message !== roleRequired(applyPrompts.role).message;
+  const isInPart = error instanceof Refusal && error.code === "role_required" && error.field !== undefined;
   if (!isInPart) return error;
   const remedy =
     'For versions alone, plan with --deploy "", without --prune and renames. For the other prompts, apply with --each';

@@ -2,7 +2,7 @@
 import type { ExportFormat } from "../management/export.ts";
 import { adminTokenFault } from "../http/settings.ts";
 import { isApiKey, isId, isToken } from "../common/ids.ts";
-import { conflict, invalid, notFound, unusable } from "../common/errors.ts";
+import { conflict, invalid, notFound, Refusal, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/face.ts";
 import { stringify } from "../common/json-text.ts";
 import { namesActor } from "../management/operation.ts";
@@ -129,7 +129,7 @@ function readAnswer(base: string, { id, output }: AnyOperation, response: Respon
   const { ok, status, headers } = response;
   const location = headers.get("Location");
   if (location !== null && !ok) throw conflict(`${base} redirects to ${location}. Use the URL of the service itself`);
-  const answer = isJsonObject(text) ? readTrusted(output, text) as { error?: unknown; code?: unknown } : undefined;
+  const answer = isJsonObject(text) ? readTrusted(output, text) as Partial<Record<string, unknown>> : undefined;
   if (answer === undefined || !ok && typeof answer.error !== "string") {
     throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }
@@ -142,8 +142,9 @@ function readAnswer(base: string, { id, output }: AnyOperation, response: Respon
   }
   const requestId = headers.get("X-Request-Id");
   // The log is of use only for failures of the service. Any other refusal says all there is to know.
-  const code = typeof answer.code === "string" ? answer.code : undefined;
-  throw conflict(`${answer.error}${status < 500 || requestId === null ? "" : ` (see ${requestId} in its log)`}`, code);
+  const message = `${answer.error}${status < 500 || requestId === null ? "" : ` (see ${requestId} in its log)`}`;
+  const textOf = (name: string) => typeof answer[name] === "string" ? answer[name] : undefined;
+  throw new Refusal("conflict", message, textOf("code"), { field: textOf("field"), expected: textOf("expected") });
 }
 
 function isJsonObject(text: string): boolean {

@@ -64,10 +64,10 @@ export async function readRepository({ args, terminal }: { args: Arguments; term
   async function readOne(path: string): Promise<void> {
     const own = pathIn(folder, path);
     try {
-      files.set(path, await terminal.read(await pathBelow(folder, path)));
+      files.set(path, await terminal.read(await pathBelow(folder, path, "The file"), "The file"));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      unread.push({ file: own, line: 1, column: 1, message: error.message.replace(own, "The file") });
+      unread.push({ file: own, line: 1, column: 1, message: error.message });
     }
   }
 }

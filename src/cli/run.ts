@@ -68,7 +68,8 @@ export async function run(own: Terminal): Promise<number> {
     const outcome = await act(command, args, terminal);
     return await print(outcome, args, outcome.isAnnotated ? { ...terminal, write: own.write } : terminal);
   } catch (error) {
-    say(`promptledger: ${wordForCommand(messageOf(error), command.parameters)}\n`);
+    const message = error instanceof Refusal ? asMessage(wordForCommand(error, command.parameters, args)) : undefined;
+    say(`promptledger: ${message ?? messageOf(error)}\n`);
     return failure;
   }
 }

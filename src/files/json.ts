@@ -1,6 +1,6 @@
 // A prompt as JSON, as `prompt push` takes it.
 import { Refusal } from "../common/errors.ts";
-import { describeJsonFault } from "../common/json-fault.ts";
+import { findJsonFault } from "../common/json-fault.ts";
 import { indent, jsonText, readMembers, stringify } from "../common/json-text.ts";
 import { readPromptFile } from "../management/prompt-file.ts";
 import { canonicalOf } from "./content.ts";
@@ -18,23 +18,18 @@ export function readJson(source: string, report: Report): FileContent | undefine
     return { ...content, llmConfig };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (describeJsonFault(source) === undefined) reportField(error.message, source, report);
-    else {
-      const [, line = "1", column = "1", fault = error.message] =
-        /line (\d+), column (\d+): (.*)$/s.exec(error.message) ?? [];
-      report(offsetOf(source, { line: Number(line), column: Number(column) }), upperFirst(fault));
-    }
+    const fault = findJsonFault(source);
+    if (fault === undefined) reportField(error, source, report);
+    else report(offsetOf(source, fault), upperFirst(fault.text));
     return undefined;
   }
 }
 
 /** Reports what is wrong with a field, at its place: of variables all that is wrong. */
-function reportField(message: string, source: string, report: Report): void {
+function reportField({ message, field = "" }: Refusal, source: string, report: Report): void {
   const document = parse(source), variables = readMembers(source).get("variables");
   const areGood = !variables?.startsWith("{") ||
     readVariables(variables, (path) => offsetOfPath(document, path), report) !== undefined;
-  const [, field = ""] = /^(?:Field|Missing required field|Unknown field) (.*?)(?: must be .*|\. Allowed: .*)?$/s
-    .exec(message) ?? [];
   if (areGood) report(offsetOfPath(document, field.match(/[^.[\]]+/g) ?? []), upperFirst(message));
 }
 

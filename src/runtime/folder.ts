@@ -68,13 +68,13 @@ export function pathFromRoot(root: string, path: string): string {
 
 /**
  * The path of a file in a folder with its links followed, which is to be used from then on. Throws if it is not below the folder,
- * whose own links may lead anywhere.
+ * whose own links may lead anywhere. `name` names it in messages, in place of its path.
  */
-export async function pathBelow(folder: string, path: string): Promise<string> {
+export async function pathBelow(folder: string, path: string, name?: string): Promise<string> {
   const own = isAbsolute(path) ? path : join(folder, path);
-  const [root, target] = await onFile(own, "read", () => Promise.all([followLinks(folder), followLinks(own)]));
+  const [root, target] = await onFile(name ?? own, "read", () => Promise.all([followLinks(folder), followLinks(own)]));
   if (isIn(root, target) && isIn(resolve(folder), resolve(own))) return target;
-  throw invalid(`${own} leads out of ${folder}: only files below it are read and written`);
+  throw invalid(`${name ?? own} leads out of ${folder}: only files below it are read and written`);
 }
 
 /**

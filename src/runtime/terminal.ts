@@ -38,8 +38,8 @@ export type Terminal = {
   say(text: string): void;
   /** Shows the progress of long work. The next report replaces it, and an empty one removes it. */
   report(progress: string): void;
-  /** The text of a file, or of stdin for `-`. */
-  read(path: string): Promise<string>;
+  /** The text of a file, or of stdin for `-`. `name` names it in messages, in place of its path. */
+  read(path: string, name?: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
   /** Adds to the end of a file. */
@@ -175,8 +175,7 @@ export function pathFrom(folder: string, path: string): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-async function readUtf8(path: string): Promise<string> {
-  const name = nameOfFile(path);
+async function readUtf8(path: string, name = nameOfFile(path)): Promise<string> {
   const bytes = await onFile(name, "read", () => path === "-" ? readInput() : readFile(path));
   try {
     return utf8.decode(bytes);

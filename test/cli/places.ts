@@ -43,7 +43,7 @@ export async function runIn(
     },
     say: (text) => void (result.said += text),
     report: (progress) => void result.reports.push(progress),
-    read: (path) => path === "-" ? Promise.resolve(input) : read(path),
+    read: (path, name) => path === "-" ? Promise.resolve(input) : read(path, name),
     append,
     create,
     exists,
