@@ -1,6 +1,6 @@
 // A prompt as a form has it: a box for each message, and JSON where a box cannot hold what is there. What is not changed stays
 // as it was, to the byte.
-import { invalid, Refusal } from "../common/errors.ts";
+import { invalidField, Refusal, refusalAt } from "../common/errors.ts";
 import { describeJsonFault } from "../common/json-fault.ts";
 import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
@@ -95,7 +95,7 @@ export function rearrange(draft: Draft, action: string): Draft {
   return { ...draft, messages };
 }
 
-/** The content of a draft. Throws what is wrong with JSON in it. */
+/** The content of a draft. Throws what is wrong with JSON in it, under the name of its field in the form. */
 export function contentOf(draft: Draft): PromptContent {
   const messages = draft.messages.map((message, index) =>
     stringifyMembers([
@@ -115,59 +115,62 @@ export function contentOf(draft: Draft): PromptContent {
 /** What is wrong with JSON in a draft, by the name of its field in the form. */
 export function faultsOf(draft: Draft): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
-  const check = (name: string, read: () => unknown) => {
+  const check = (read: () => unknown) => {
     try {
       read();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      faults.set(name, error.message);
+      faults.set(error.field!, error.message);
     }
   };
   for (const [index, message] of draft.messages.entries()) {
-    check(`content-${index}`, () => readContent(message, index));
-    check(`more-${index}`, () => readMore(message, index));
+    check(() => readContent(message, index));
+    check(() => readMore(message, index));
   }
-  check("llmConfig", () => readSettings(draft));
-  check("declarations", () => readDeclared(draft));
+  check(() => readSettings(draft));
+  check(() => readDeclared(draft));
   return faults;
 }
 
 function readContent({ content, isJson }: DraftMessage, index: number): string {
   if (!isJson) return JSON.stringify(content);
   const whole = `Content of message ${index + 1}`, text = content.trim() === "" ? "null" : content;
-  requireJson(text, whole);
-  return parseObject(`{"value":${text}}`, whole).members.get("value")!;
+  return membersIn(text, `content-${index}`, whole, (json) => `{"value":${json}}`).get("value")!;
 }
 
 function readMore({ more }: DraftMessage, index: number): Map<string, string> {
   if (more === "") return new Map();
-  const members = membersIn(more, `More fields of message ${index + 1}`);
+  const members = membersIn(more, `more-${index}`, `More fields of message ${index + 1}`);
   const twice = ["role", "content"].find((name) => members.has(name));
   if (twice !== undefined) {
-    throw invalid(`Message ${index + 1} has a field for ${twice}: remove it from its more fields`);
+    throw invalidField(
+      `more-${index}`,
+      `Message ${index + 1} has a field for ${twice}: remove it from its more fields`,
+    );
   }
   return members;
 }
 
 const readSettings = ({ llmConfig }: Draft): Map<string, string> =>
-  membersIn(llmConfig.trim() === "" ? "{}" : llmConfig, "Model settings");
+  membersIn(llmConfig.trim() === "" ? "{}" : llmConfig, "llmConfig", "Model settings");
 
 function readDeclared({ declarations }: Draft): Declarations | undefined {
   if (declarations.trim() === "") return undefined;
-  const text = stringifyMembers(membersIn(declarations, "Variables"));
+  const text = stringifyMembers(membersIn(declarations, "declarations", "Variables"));
   const [fault] = faultsOfDeclarations(text, "declarations");
-  if (fault !== undefined) throw invalid(fault.message);
+  if (fault !== undefined) throw invalidField("declarations", fault.message);
   return toDeclarations(jsonText(text));
 }
 
-function membersIn(text: string, whole: string): Map<string, string> {
-  requireJson(text, whole);
-  return parseObject(text, whole).members;
-}
-
-function requireJson(text: string, whole: string): void {
+/** The members of the JSON text in a field, which messages call `whole`, or of an object that is made around it. */
+function membersIn(text: string, field: string, whole: string, around = (json: string) => json): Map<string, string> {
   const fault = describeJsonFault(text);
-  if (fault !== undefined) throw invalid(`${whole} must be valid JSON: ${fault}`);
+  if (fault !== undefined) throw invalidField(field, `${whole} must be valid JSON: ${fault}`);
+  try {
+    return parseObject(around(text), whole).members;
+  } catch (error) {
+    throw error instanceof Refusal ? refusalAt(field, error) : error;
+  }
 }
 
 const shownDeclared = ({ declarations }: PromptContent): string => indent(declarations?.text ?? "");
@@ -194,6 +197,6 @@ export function keepUnchanged(content: PromptContent, base: PromptContent): Prom
 
 /** Refuses a draft that has no name yet. */
 export function requireName({ name }: Draft): string {
-  if (name === "") throw invalid("Give the prompt a name, such as support/assistant");
+  if (name === "") throw invalidField("name", "Give the prompt a name, such as support/assistant");
   return name;
 }

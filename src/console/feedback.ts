@@ -1,5 +1,5 @@
 // Feedback on a record as pages show it, and as their forms give and withdraw it.
-import { invalid } from "../common/errors.ts";
+import { invalidField, wrongField } from "../common/errors.ts";
 import type { RecordId } from "../common/ids.ts";
 import { numberPattern, stringify } from "../common/json-text.ts";
 import { addFeedback, authorOf, digestFeedback, removeFeedback } from "../management/feedback.ts";
@@ -81,15 +81,16 @@ function valueIn(visit: ConsoleRequest, kind: FeedbackKind | undefined): Feedbac
   if (kind === "label") return text;
   if (kind !== "number" && truth !== undefined) return truth;
   if (kind !== "boolean" && isNumber.test(text)) return Number(text);
-  if (kind === "boolean") throw invalid("Field value must be yes or no");
-  if (kind === "number") throw invalid("Field value must be a number");
-  if (isAmbiguous.test(text)) throw invalid("Field value must have a point before decimals, as in 0.5");
+  if (kind === "boolean") throw wrongField("value", "yes or no");
+  if (kind === "number") throw wrongField("value", "a number");
+  if (isAmbiguous.test(text)) {
+    throw invalidField("value", "Field value must have a point before decimals, as in 0.5");
+  }
   return text;
 }
 
 /** The field that a change was refused for, by its name in the form. */
 export function faultyField({ refusal }: ConsoleRequest): "name" | "value" | "comment" | undefined {
   if (refusal === undefined) return undefined;
-  const [, member] = /^Field (name|comment) /.exec(refusal.message) ?? [];
-  return member === "name" || member === "comment" ? member : "value";
+  return refusal.field === "name" || refusal.field === "comment" ? refusal.field : "value";
 }

@@ -1,7 +1,7 @@
 // What a page is, and what it works with: the operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
 import type { BackupState } from "../common/backup-settings.ts";
-import { invalid } from "../common/errors.ts";
+import { wrongField } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Answer } from "../http/respond.ts";
@@ -80,8 +80,6 @@ export type View = {
   body: Html;
   /** The reason of a refusal that the page shows. */
   kind?: Refusal["kind"];
-  /** The id of the field for whose value the change was refused. */
-  refusedField?: string | undefined;
   /** Styles a page that is as wide as its window. */
   isWide?: boolean;
 };
@@ -157,7 +155,7 @@ export const queryOf = ({ query }: ConsoleRequest): Record<string, string> =>
 export function queryVersion(visit: ConsoleRequest, name: string): number | undefined {
   const text = queryValue(visit, name);
   if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw invalid(`Field ${name} must be an integer from 1`);
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw wrongField(name, "an integer from 1");
   return Number(text);
 }
 
@@ -169,7 +167,7 @@ export function queryWord<const Word extends string>(
 ): Word | undefined {
   const text = queryValue(visit, name), word = words.find((each) => each === text);
   if (word === undefined && text !== undefined) {
-    throw invalid(`Field ${name} must be ${words.length > 1 ? "one of " : ""}${words.join(", ")}`);
+    throw wrongField(name, `${words.length > 1 ? "one of " : ""}${words.join(", ")}`);
   }
   return word;
 }

@@ -396,9 +396,9 @@ test("names are declared, changed and removed, and refusals stand beside their f
     visitor,
     { name: "x", kind: "number", minimum: "2", maximum: "1" },
     "minimum",
-    /^Minimum must not be above/,
+    /^Minimum must be at most the maximum/,
   );
-  await refuse(visitor, { name: "x", kind: "boolean", maximum: "1" }, "minimum", /^Only numbers have a minimum/);
+  await refuse(visitor, { name: "x", kind: "boolean", maximum: "1" }, "maximum", /^Only numbers have a minimum/);
   await refuse(visitor, { name: "x", kind: "number", labels: "a" }, "labels", /^Only labels have a list/);
   await refuse(visitor, { name: "x", kind: "label", labels: "a\na" }, "labels", /^Labels must be an array/);
   await refuse(visitor, { name: "score", kind: "boolean" }, "kind", /has values of the kind number/);

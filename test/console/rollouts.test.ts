@@ -121,7 +121,7 @@ test("what is not valid is refused in a sentence, and stays in the form", async 
       [share("10", { version: "1" }), "Version 1 is live in greeting@production. A rollout needs another version."],
       [share("10", { guard: "<x>" }), `${limits}. Each limit has = and a sign.`],
       [share("10", { guard: "failures" }), `${limits}.`],
-      [share("10", { certain: "95" }), "Certain must come with a guard: there is none."],
+      [share("10", { certain: "95" }), "Certain must be given with a guard: there is none."],
       [share("10", { do: "begin" }), "Field do must be one of start, change, complete, stop."],
     ] as const
   ) {

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalidField } from "../../common/errors.ts";
 import { readFeedbackAgreement } from "../../management/feedback-agreement.ts";
 import type { FeedbackAgreement } from "../../management/feedback-agreement.ts";
 import { listFeedbackNames } from "../../management/feedback-names.ts";
@@ -31,12 +31,14 @@ export const agreementPage: Page = {
     const isAsked = visit.query.has("first") && name !== undefined;
     const { found, refusal } = await findWith(async () => {
       if (ref !== undefined && deployment === undefined) {
-        throw invalid(`There is no deployment ${ref} in this workspace`);
+        throw invalidField("deployment", `There is no deployment ${ref} in this workspace`);
       }
       const range = spanOf(visit);
       if (!isAsked) return undefined;
-      if (authors.some((author) => author.includes(","))) throw invalid("An author must not have a comma");
-      if (authors[0] === authors[1]) throw invalid("The two authors must differ");
+      if (authors.some((author) => author.includes(","))) {
+        throw invalidField("authors", "An author must not have a comma");
+      }
+      if (authors[0] === authors[1]) throw invalidField("authors", "The two authors must differ");
       const asking = { workspaceId, deployId: deployment?.id, name, authors: authors.join(","), ...range };
       return await visit.call(readFeedbackAgreement, asking);
     });

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid, notFound } from "../../common/errors.ts";
+import { notFound, wrongField } from "../../common/errors.ts";
 import type { AlertId } from "../../common/ids.ts";
 import { muteAlert, unmuteAlert, updateAlert } from "../../management/alert-changes.ts";
 import { deleteAlert, readAlert } from "../../management/alerts.ts";
@@ -57,7 +57,7 @@ export const alertPage: Page = {
   },
   async act(visit) {
     const todo = formValue(visit, "do") ?? "", change = Object.hasOwn(changes, todo) ? changes[todo] : undefined;
-    if (change === undefined) throw invalid(`Field do must be one of ${Object.keys(changes).join(", ")}`);
+    if (change === undefined) throw wrongField("do", `one of ${Object.keys(changes).join(", ")}`);
     return await change(visit, await findAlert(visit));
   },
 };

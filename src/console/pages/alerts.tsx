@@ -29,7 +29,8 @@ const labels: Record<string, string> = {
 };
 
 /** Makes a change. A refusal names fields as the forms do. */
-export const withAlertLabels = <T,>(change: () => Promise<T>): Promise<T> => withLabels((path) => labels[path], change);
+export const withAlertLabels = <T,>(change: () => Promise<T>): Promise<T> =>
+  withLabels((path) => labels[path], change, { deployId: "watched", promptId: "watched" });
 
 export const alertsPage: Page = {
   path: "/:workspaceId/alerts",

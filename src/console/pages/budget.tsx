@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid, notFound } from "../../common/errors.ts";
+import { notFound, wrongField } from "../../common/errors.ts";
 import type { BudgetId } from "../../common/ids.ts";
 import { deleteBudget, readBudget, updateBudget } from "../../management/budgets.ts";
 import type { BudgetState } from "../../management/budgets.ts";
@@ -68,7 +68,7 @@ export const budgetPage: Page = {
       await visit.call(deleteBudget, { id });
       return { redirect: link(visit, ["usage", "budgets"], { done: "deleted" }) };
     }
-    if (todo !== "change") throw invalid("Field do must be one of change, delete");
+    if (todo !== "change") throw wrongField("do", "one of change, delete");
     const input = { id, amount: formValue(visit, "amount") ?? "", at: formValue(visit, "at") ?? "" };
     await withBudgetLabels(() => visit.call(updateBudget, input));
     return { redirect: link(visit, ["usage", "budgets", id], { done: "changed" }) };

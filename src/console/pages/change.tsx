@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid, notFound } from "../../common/errors.ts";
+import { notFound, wrongField } from "../../common/errors.ts";
 import type { ChangeRequestId } from "../../common/ids.ts";
 import {
   approveChangeRequest,
@@ -91,7 +91,7 @@ export const changePage: Page = {
         () => visit.call(declineChangeRequest, { id, reason }),
       );
     } else if (todo === "withdraw") await visit.call(withdrawChangeRequest, { id });
-    else throw invalid("Field do must be one of approve, decline, withdraw");
+    else throw wrongField("do", "one of approve, decline, withdraw");
     return { redirect: link(visit, ["changes", id], { done: todo }) };
   },
 };

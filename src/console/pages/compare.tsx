@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalidField } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { compareStats } from "../../management/compare.ts";
 import { listDeployments } from "../../management/deployments.ts";
@@ -64,7 +64,9 @@ function numbersFields(visit: ConsoleRequest, deployments: readonly Deployment[]
 /** The deployment whose id the query has under a name. Throws if the prompt has no such deployment. */
 function deploymentIn(visit: ConsoleRequest, name: string, deployments: readonly Deployment[]): Deployment | undefined {
   const asking = queryValue(visit, name), found = deployments.find(({ id }) => id === asking);
-  if (found === undefined && asking !== undefined) throw invalid(`This prompt has no deployment ${asking}`);
+  if (found === undefined && asking !== undefined) {
+    throw invalidField("deployment", `This prompt has no deployment ${asking}`);
+  }
   return found;
 }
 

@@ -87,7 +87,6 @@ function viewOf(visit: ConsoleRequest, base: Base, draft: Draft, warning?: Part)
   const faults = faultsOf(draft);
   return {
     title,
-    refusedField: [...faults].find(([, text]) => text === visit.refusal?.message)?.[0],
     isWide: true,
     heading: base === undefined ? title : <>Edit {isolated(name!)}</>,
     lede: base === undefined ? "Version 1. It is not served before it is deployed." : (
@@ -112,7 +111,7 @@ function editorOf(visit: ConsoleRequest, base: Base, draft: Draft, faults: Reado
     <>
       <link rel="stylesheet" href={visit.root + assetPath("editor.css")} />
       <div class="split">
-        <DraftForm draft={draft} faults={faults} isNew={base === undefined} latest={base?.latest} />
+        <DraftForm visit={visit} draft={draft} faults={faults} isNew={base === undefined} latest={base?.latest} />
         <div id="preview" role="region" aria-label="Preview" tabindex="0">
           {faults.size === 0 ? previewOf(visit, base, draft) : repairsOf(faults)}
         </div>

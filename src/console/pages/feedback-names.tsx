@@ -2,7 +2,6 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Refusal } from "../../common/errors.ts";
 import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../../management/feedback-names.ts";
 import { dash, excerpt, numberText } from "../format.tsx";
@@ -11,8 +10,8 @@ import type { Html, Part } from "../html.ts";
 import { formValue, link, missingRole, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
-import { Area, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
-import { decimalIn, linesIn } from "./inputs.tsx";
+import { Area, faultAt, Field, Form, Guarded, HiddenField, Select } from "../parts/form.tsx";
+import { decimalIn, linesIn, withLabels } from "./inputs.tsx";
 
 const kinds = [["boolean", "Yes or no"], ["number", "Number"], ["label", "Label"]] as const;
 const directions = [["", "Neither"], ["higher", "Higher"], ["lower", "Lower"]] as const;
@@ -37,10 +36,8 @@ export const feedbackNamesPage: Page = {
     const chosen = names.find(({ name }) => name === queryValue(visit, "name"));
     const after = queryValue(visit, "after") ?? "", following = names.filter(({ name }) => name > after);
     const shown = following.slice(0, pageSize);
-    const field = visit.refusal && fieldOf(visit.refusal);
     return {
       title: "Feedback names",
-      refusedField: field,
       done: {
         declared: "The name is declared.",
         removed: "The declaration is removed. Feedback that was given stays.",
@@ -63,7 +60,7 @@ export const feedbackNamesPage: Page = {
               {!names.some(({ isDeclared }) => isDeclared) && (
                 <p class="hint">Once a workspace has declared a name, it refuses feedback under all others.</p>
               )}
-              {declareForm(visit, chosen, field)}
+              {declareForm(visit, chosen)}
             </Guarded>
           </Section>
           {chosen?.isDeclared && missingRole(visit, undeclareFeedback) === undefined && removal(chosen, names)}
@@ -74,7 +71,12 @@ export const feedbackNamesPage: Page = {
   async act(visit) {
     const { id: workspaceId } = workspaceOf(visit), removed = formValue(visit, "remove");
     if (removed !== undefined) await visit.call(undeclareFeedback, { workspaceId, name: removed });
-    else await visit.call(declareFeedback, { workspaceId, ...declarationIn(visit) });
+    else {
+      await withLabels(
+        (member) => labels[member as FieldName],
+        () => visit.call(declareFeedback, { workspaceId, ...declarationIn(visit) }),
+      );
+    }
     return {
       redirect: link(visit, ["settings", "feedback"], { done: removed === undefined ? "declared" : "removed" }),
     };
@@ -90,15 +92,6 @@ const declarationIn = (visit: ConsoleRequest) => ({
   better: directions.find(([direction]) => direction !== "" && direction === formValue(visit, "better"))?.[0] ||
     undefined,
 });
-
-/** The field that a refusal is about. */
-function fieldOf({ message, code }: Refusal): FieldName | undefined {
-  const [, member = ""] = /^Field (\w+)/.exec(message) ?? [];
-  if (Object.hasOwn(labels, member)) return member as FieldName;
-  if (message.startsWith("Only numbers")) return "minimum";
-  if (message.startsWith("Only labels")) return "labels";
-  return code === "feedback_kind_differs" ? "kind" : undefined;
-}
 
 function namesTable(visit: ConsoleRequest, names: readonly FeedbackNameRule[]): Html {
   const mayChange = missingRole(visit, declareFeedback) === undefined;
@@ -158,13 +151,13 @@ const removal = ({ name }: FeedbackNameRule, names: readonly FeedbackNameRule[])
   </Section>
 );
 
-function declareForm({ form, refusal }: ConsoleRequest, chosen: FeedbackNameRule | undefined, field?: FieldName): Html {
-  const isSent = form.has("kind");
+function declareForm(visit: ConsoleRequest, chosen: FeedbackNameRule | undefined): Html {
+  const { form } = visit, isSent = form.has("kind");
   const given = (name: FieldName) => ({
     label: labels[name],
     name,
     value: isSent ? form.get(name) : storedIn(chosen, name),
-    ...name === field && { fault: `${refusal!.message.replace(/^Field \w+/, labels[name])}.` },
+    ...faultAt(visit, name),
   });
   return (
     <Form submit={chosen?.isDeclared ? "Save" : "Declare"}>

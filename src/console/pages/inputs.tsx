@@ -3,7 +3,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
-import { invalid, Refusal } from "../../common/errors.ts";
+import { invalidField, Refusal, refusalAt, wrongField } from "../../common/errors.ts";
 import { getDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import { h } from "../html.ts";
@@ -33,7 +33,8 @@ export function numberIn(visit: ConsoleRequest, name: string, label = name): num
   if (text === undefined) return undefined;
   const value = readWhole(text);
   if (Number.isNaN(value)) {
-    throw invalid(`${label} must be a whole number${hasSeparator(text) ? " without separators, such as 1000" : ""}`);
+    const expected = `a whole number${hasSeparator(text) ? " without separators, such as 1000" : ""}`;
+    throw invalidField(name, `${label} must be ${expected}`, expected);
   }
   return value;
 }
@@ -43,7 +44,7 @@ export function decimalIn(text: string | undefined, name: string, hint = ""): nu
   if (text === undefined) return undefined;
   const value = readDecimal(text);
   if (Number.isNaN(value)) {
-    throw invalid(`Field ${name} must be a number${hasSeparator(text) ? ", with a point before decimals" : hint}`);
+    throw wrongField(name, `a number${hasSeparator(text) ? ", with a point before decimals" : hint}`);
   }
   return value;
 }
@@ -73,18 +74,31 @@ const mostDays = 3_660;
 export function daysIn(visit: ConsoleRequest, name: string, label: string): number | null {
   const days = numberIn(visit, name, label);
   if (days === undefined) return null;
-  if (days < 1 || days > mostDays) throw invalid(`${label} must be from 1 to ${mostDays}, or empty`);
+  if (days < 1 || days > mostDays) {
+    const expected = `from 1 to ${mostDays}, or empty`;
+    throw invalidField(name, `${label} must be ${expected}`, expected);
+  }
   return days * day;
 }
 
-/** Makes a change. If it is refused for a field, the refusal names it as the form does. */
-export async function withLabels<T>(labelOf: (path: string) => string | undefined, change: () => Promise<T>) {
+/** A refusal with the label of its field, if the form or the filter has that. */
+export const labelled = (refusal: Refusal, label: string | undefined): string =>
+  label === undefined || refusal.expected === undefined ? refusal.message : `${label} must be ${refusal.expected}`;
+
+/**
+ * Makes a change. If it is refused for a field, the refusal names it as the form does. `names` are those of the form's fields
+ * that have other ones than the members of the input.
+ */
+export async function withLabels<T>(
+  labelOf: (path: string) => string | undefined,
+  change: () => Promise<T>,
+  names: Readonly<Record<string, string>> = {},
+) {
   try {
     return await change();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.kind !== "invalid") throw error;
-    const message = error.message.replace(/^(?:Field )?(\S+)(?= must )/, (found, path) => labelOf(path) ?? found);
-    throw new Refusal(error.kind, message, error.code);
+    if (!(error instanceof Refusal) || error.field === undefined) throw error;
+    throw refusalAt(names[error.field] ?? error.field, error, labelled(error, labelOf(error.field)));
   }
 }
 
@@ -102,7 +116,7 @@ type Range = { from?: number; to?: number };
 
 /** The range of time that the query asks for, in Unix ms: what is in a span up to now, and from one moment to another. */
 export function rangeOf(visit: ConsoleRequest): Range {
-  const from = momentOf(queryValue(visit, "from")) ?? -Infinity, to = momentOf(queryValue(visit, "to"));
+  const from = momentOf(queryValue(visit, "from"), "from") ?? -Infinity, to = momentOf(queryValue(visit, "to"), "to");
   const start = Math.max(from, spanOf(visit).from ?? -Infinity);
   return { ...(start < 0 ? {} : { from: start }), ...(to === undefined ? {} : { to }) };
 }
@@ -117,14 +131,14 @@ export function spanOf(visit: ConsoleRequest): Range {
 const moment =
   /^(?<day>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(?:Z|(?<hours>[+-]\d\d):?(?<minutes>\d\d))?)?$/;
 
-/** A moment in UTC as a browser sends it or a person types it, or one with a zone. */
-export function momentOf(text: string | undefined): number | undefined {
+/** A moment in UTC as a browser sends it or a person types it, or one with a zone. `field` has it. */
+export function momentOf(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
   const { day = "", time = "00:00", hours = "+00", minutes = "00" } = moment.exec(text)?.groups ?? {};
   const at = Date.parse(`${day}T${time}${hours}:${minutes}`);
   // Date.parse takes 2026-02-30 as a day in March.
   if (!(at >= 0) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw invalid("A time must look like 2026-11-15T12:00");
+    throw invalidField(field, "A time must look like 2026-11-15T12:00");
   }
   return at;
 }

@@ -58,7 +58,7 @@ export const pricesPage: Page = {
         output: formValue(visit, "output") ?? "",
         tiers: linesIn(formValue(visit, "tiers"))?.map(readTier),
         unpricedMedia: formValue(visit, "unpricedMedia")?.split(/[\s,]+/) as Price["unpricedMedia"] | undefined,
-        validFrom: momentOf(formValue(visit, "validFrom")),
+        validFrom: momentOf(formValue(visit, "validFrom"), "validFrom"),
       });
     }
     return { redirect: link(visit, ["prices"], { done: id === undefined ? "stored" : "removed" }) };

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { wrongField } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { promoteDeployment } from "../../management/deployment-changes.ts";
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
@@ -14,14 +14,14 @@ import type { Prompt } from "../../management/prompts.ts";
 import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
 import type { VersionSummary } from "../../management/versions.ts";
 import { ago } from "../format.tsx";
-import { breakable, exact, Fragment, h, isolated } from "../html.ts";
+import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { formValue, link, listAll, missingRole, queryVersion, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { Chip, deploymentChips } from "../parts/chips.tsx";
 import { contentView } from "../parts/content.tsx";
 import { mainOf, numberIn } from "./inputs.tsx";
-import { Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
+import { faultAt, Field, Form, Guarded, HiddenField, mostVersions, NoteField, VersionField } from "../parts/form.tsx";
 import { Notice, Section } from "../parts/elements.tsx";
 import { OriginLine } from "../parts/origin.tsx";
 import { numbersLine } from "../parts/stats.tsx";
@@ -94,7 +94,7 @@ export const promptPage: Page = {
     if (action === "rename") await visit.call(renamePrompt, { id, workspaceId, name: formValue(visit, "name") ?? "" });
     else if (action === "archive") await visit.call(archivePrompt, { id, workspaceId, note });
     else if (action === "unarchive") await visit.call(unarchivePrompt, { id, workspaceId, note });
-    else throw invalid("Field do must be one of deploy, rename, archive, unarchive");
+    else throw wrongField("do", "one of deploy, rename, archive, unarchive");
     return { redirect: link(visit, ["prompts", id], { done: action }) };
   },
 };
@@ -199,6 +199,7 @@ const deploymentsOf = (visit: ConsoleRequest, prompt: Prompt, open: readonly Dep
               name="name"
               value={entered(visit, "deploy", "name") ?? (open.length === 0 ? "production" : "")}
               isRequired
+              {...wasRefused(visit, "deploy") && faultAt(visit, "name")}
             />
             <VersionField
               value={entered(visit, "deploy", "version") ?? version}
@@ -227,13 +228,19 @@ const changesOf = (visit: ConsoleRequest, { id, name, archivedAt, createdAt }: P
       <Guarded visit={visit} operation={renamePrompt}>
         <Form submit="Rename">
           <HiddenField name="do" value="rename" />
-          <div class="field">
-            <label for="new-name">New name</label>
-            <input id="new-name" name="name" value={exact(entered(visit, "rename", "name") ?? name)} required />
-            <p class="hint">
-              References such as <Chip>{name}@production</Chip> change. Applications that use them must change too.
-            </p>
-          </div>
+          <Field
+            label="New name"
+            name="name"
+            id="new-name"
+            value={entered(visit, "rename", "name") ?? name}
+            isRequired
+            hint={
+              <>
+                References such as <Chip>{name}@production</Chip> change. Applications that use them must change too.
+              </>
+            }
+            {...wasRefused(visit, "rename") && faultAt(visit, "name")}
+          />
         </Form>
       </Guarded>
     </details>

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalidField, wrongField } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import type { KeyId, RolloutId } from "../../common/ids.ts";
 import { anyName } from "../../ledger/feedback-scan.ts";
@@ -15,7 +15,16 @@ import { isChecked, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
 import { FilterChips, Notice } from "../parts/elements.tsx";
 import { Area, Checkbox, Field, Filters, Menu, Select } from "../parts/form.tsx";
-import { decimalIn, DeploymentField, findDeployment, findOffered, linesIn, rangeOf, spanOptions } from "./inputs.tsx";
+import {
+  decimalIn,
+  DeploymentField,
+  findDeployment,
+  findOffered,
+  labelled,
+  linesIn,
+  rangeOf,
+  spanOptions,
+} from "./inputs.tsx";
 import type { Offered } from "./inputs.tsx";
 
 /** The filter in the query. Throws if the value of a field is not allowed. */
@@ -54,7 +63,7 @@ export async function findChoices(visit: ConsoleRequest): Promise<Choices> {
 export function workspaceFilterIn(visit: ConsoleRequest, { deployment }: Pick<Choices, "deployment">) {
   const ref = queryValue(visit, "deployment");
   if (ref !== undefined && deployment === undefined) {
-    throw invalid(`There is no deployment ${ref} in this workspace`);
+    throw invalidField("deployment", `There is no deployment ${ref} in this workspace`);
   }
   return { workspaceId: workspaceOf(visit).id, deployId: deployment?.id, ...filterIn(visit) };
 }
@@ -65,7 +74,7 @@ const statusesIn = ({ query }: ConsoleRequest): string[] =>
 
 function checkedRange(visit: ConsoleRequest) {
   const range = rangeOf(visit), { from = 0, to = Infinity } = range;
-  if (from > to) throw invalid("Field from must be no later than the end of the range");
+  if (from > to) throw wrongField("from", "no later than the end of the range");
   return range;
 }
 
@@ -153,12 +162,10 @@ function filtersOf(visit: ConsoleRequest, keys: readonly ApiKey[]) {
 }
 
 /** Why a filter was refused, in the words of its fields. */
-export function filterNotice({ message }: Refusal): Html {
-  const labelled = message.replace(
-    /^Field (\w+)/,
-    (whole, member: string) => Object.hasOwn(labels, member) ? labels[member as keyof typeof labels] : whole,
-  );
-  return <Notice kind="error">{labelled}.</Notice>;
+export function filterNotice(refusal: Refusal): Html {
+  const { field = "" } = refusal,
+    label = Object.hasOwn(labels, field) ? labels[field as keyof typeof labels] : undefined;
+  return <Notice kind="error">{labelled(refusal, label)}.</Notice>;
 }
 
 const mostKeys = 100;

@@ -3,7 +3,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalidField, wrongField } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import { indent, stringify } from "../../common/json-text.ts";
 import { statusOf, streamed } from "../../http/respond.ts";
@@ -127,7 +127,7 @@ export const recordPage: Page = {
       const done = await changeFeedback(visit, id);
       return { redirect: `${link(visit, ["records", id], { ...keptQuery(visit), done })}#feedback` };
     }
-    if (visit.form.get("do") !== "delete") throw invalid("Field do must be one of feedback, withdraw, delete");
+    if (visit.form.get("do") !== "delete") throw wrongField("do", "one of feedback, withdraw, delete");
     await visit.call(deleteDiagnosis, { id });
     return { redirect: link(visit, ["records"], keptQuery(visit)) };
   },
@@ -180,7 +180,7 @@ export const recordText: Resource = {
   async answer(visit) {
     const { record } = await findRecord(visit), part = queryValue(visit, "part") ?? "";
     if (!["input", "output", "all", "feedback"].includes(part)) {
-      throw invalid("part must be input, output, all or feedback");
+      throw invalidField("part", "part must be input, output, all or feedback", "input, output, all or feedback");
     }
     if (part === "feedback") return streamed(feedbackText(visit, record.id as RecordId), rawTextHeaders(), () => {});
     const text = part === "all" ? indent(stringify(record)) : textOf(record, part as PartName) ?? "";

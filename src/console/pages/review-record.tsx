@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { wrongField } from "../../common/errors.ts";
 import type { RecordId } from "../../common/ids.ts";
 import {
   finishReviewRecord,
@@ -80,7 +80,7 @@ export const reviewRecordPage: Page = {
     }
     if (todo === "done") await visit.call(finishReviewRecord, input);
     else if (todo === "skip") await visit.call(skipReviewRecord, input);
-    else if (todo !== "next") throw invalid("Field do must be one of feedback, withdraw, done, skip, return, next");
+    else if (todo !== "next") throw wrongField("do", "one of feedback, withdraw, done, skip, return, next");
     return await goToNext(visit);
   },
 };

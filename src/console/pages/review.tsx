@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { wrongField } from "../../common/errors.ts";
 import { takeReviewRecord } from "../../management/review-records.ts";
 import type { Reviewer } from "../../management/review-progress.ts";
 import { deleteReview } from "../../management/reviews.ts";
@@ -77,7 +77,7 @@ export const reviewPage: Page = {
   async act(visit) {
     const { id } = await findReview(visit), todo = visit.form.get("do");
     if (todo === "next") return await goToNext(visit);
-    if (todo !== "delete") throw invalid("Field do must be one of next, delete");
+    if (todo !== "delete") throw wrongField("do", "one of next, delete");
     await visit.call(deleteReview, { id, actor: actorOf(visit) });
     return { redirect: link(visit, ["reviews"], { done: "deleted" }) };
   },

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { invalidField, wrongField } from "../../common/errors.ts";
 import type { DeploymentId, RolloutId } from "../../common/ids.ts";
 import { promoteDeployment } from "../../management/deployment-changes.ts";
 import { getDeployment } from "../../management/deployments.ts";
@@ -16,7 +16,7 @@ import { formValue, link, queryValue, queryVersion, workspaceOf } from "../page.
 import type { ConsoleRequest, Page } from "../page.ts";
 import { versionLink } from "../parts/chips.tsx";
 import { doneNotice, Empty, Fact, Facts, Heading, Section } from "../parts/elements.tsx";
-import { Field, Filters, Form, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
+import { Field, Filters, Form, given, Guarded, HiddenField, NoteField } from "../parts/form.tsx";
 import { afterChange, isRequested, requestNotice, submitText } from "../parts/change.tsx";
 import { armsView, outcomeText, shareText, stepsTable } from "../parts/rollout.tsx";
 import { versionChoice } from "./deployment-change.tsx";
@@ -64,7 +64,7 @@ export const rolloutPage: Page = {
       return { redirect: link(visit, ["deployments", id], { done: changed ? "stopped" : "unchanged" }) };
     }
     if (action !== "start" && action !== "change") {
-      throw invalid("Field do must be one of start, change, complete, stop");
+      throw wrongField("do", "one of start, change, complete, stop");
     }
     // The form shows the guard that there is: an empty field removes it.
     const guard = formValue(visit, "guard") ?? null;
@@ -91,26 +91,22 @@ function numberOf(visit: ConsoleRequest, name: string): number | undefined {
   const text = formValue(visit, name);
   if (text === undefined) return undefined;
   const value = readDecimal(text);
-  if (Number.isNaN(value)) throw invalid(`${labels[name] ?? name} must be a number`);
+  if (Number.isNaN(value)) throw invalidField(name, `${labels[name] ?? name} must be a number`, "a number");
   return value;
 }
 
 type ShareFieldsProps = { visit: ConsoleRequest; rollout: Deployment["rollout"] };
 
 /** How many get the candidate, and what stops the rollout by itself. */
-const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
+const ShareFields = ({ visit, rollout }: ShareFieldsProps): Html => (
   <>
     <Field
-      label="Percent"
-      name="percent"
+      {...given(visit, "percent", labels.percent!, rollout?.percent ?? 10)}
       isRequired
-      value={form.get("percent") ?? rollout?.percent ?? 10}
       hint="The share of the callers that gets the candidate, from 0.1 to 100 in steps of 0.1."
     />
     <Field
-      label="Guard"
-      name="guard"
-      value={form.get("guard") ?? rollout?.guard}
+      {...given(visit, "guard", labels.guard!, rollout?.guard)}
       hint={
         <>
           Optional. Stops the rollout by itself when the candidate is beyond a limit, such as{" "}
@@ -119,9 +115,7 @@ const ShareFields = ({ visit: { form }, rollout }: ShareFieldsProps): Html => (
       }
     />
     <Field
-      label="Certain"
-      name="certain"
-      value={form.get("certain") ?? rollout?.certain}
+      {...given(visit, "certain", labels.certain!, rollout?.certain)}
       hint="How certain the records must make that, in percent. If empty: 99."
     />
   </>
@@ -251,7 +245,7 @@ function wantedOf(visit: ConsoleRequest): number | undefined {
   const text = queryValue(visit, "difference");
   if (text === undefined) return undefined;
   const value = readDecimal(text);
-  if (!(value > 0 && value < 100)) throw invalid("Field difference must be a number above 0 and below 100");
+  if (!(value > 0 && value < 100)) throw wrongField("difference", "a number above 0 and below 100");
   return value;
 }
 

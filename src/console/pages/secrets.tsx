@@ -76,7 +76,8 @@ export const ExpiryField = ({ visit }: { visit: ConsoleRequest }): Html => (
 );
 
 /** The time that the field has, in Unix ms, or null for never. */
-export const expiryIn = (visit: ConsoleRequest): number | null => momentOf(formValue(visit, "expiresAt")) ?? null;
+export const expiryIn = (visit: ConsoleRequest): number | null =>
+  momentOf(formValue(visit, "expiresAt"), "expiresAt") ?? null;
 
 /** What differs between the page of a key and that of a token. */
 type Kind<T extends Holder> = {

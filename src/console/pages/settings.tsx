@@ -3,7 +3,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { conflict, invalid } from "../../common/errors.ts";
+import { conflict, invalidField } from "../../common/errors.ts";
 import type { StatusName } from "../../management/statuses.ts";
 import { updateWorkspace } from "../../management/workspaces.ts";
 import type { Workspace } from "../../management/workspaces.ts";
@@ -93,6 +93,7 @@ export const settingsPage: Page = {
           requireConsent(visit, settings);
           await visit.call(updateWorkspace, { id, ...settings });
         },
+        { keepRecordsMs: "keepRecords", keepCallsMs: "keepCalls" },
       );
     }
     return { redirect: link(visit, ["settings"], { done: "stored" }) };
@@ -242,7 +243,9 @@ function statusesIn({ form: entered }: ConsoleRequest): StatusName[] {
     const code = entered.get(`code-${index}`)!.trim();
     if (code === "") continue;
     const status = readWhole(code);
-    if (Number.isNaN(status)) throw invalid("The number of a status must be an integer");
+    if (Number.isNaN(status)) {
+      throw invalidField(`code-${index}`, "The number of a status must be an integer", "an integer");
+    }
     const name = (entered.get(`name-${index}`) ?? "").trim();
     statuses.push({ status, name, isFailure: entered.has(`failure-${index}`) });
   }

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { invalid } from "../../common/errors.ts";
+import { wrongField } from "../../common/errors.ts";
 import { disableWebhook, enableWebhook, rotateWebhook, updateWebhook } from "../../management/webhook-changes.ts";
 import { listWebhookDeliveries, resendWebhookDeliveries, testWebhook } from "../../management/webhook-deliveries.ts";
 import type { Delivery } from "../../management/webhook-deliveries.ts";
@@ -69,7 +69,7 @@ export const webhookPage: Page = {
   },
   async act(visit) {
     const todo = formValue(visit, "do") ?? "", change = Object.hasOwn(changes, todo) ? changes[todo] : undefined;
-    if (change === undefined) throw invalid(`Field do must be one of ${Object.keys(changes).join(", ")}`);
+    if (change === undefined) throw wrongField("do", `one of ${Object.keys(changes).join(", ")}`);
     return await change(visit, await findWebhook(visit));
   },
 };
@@ -121,7 +121,7 @@ function formsOf(visit: ConsoleRequest, webhook: Webhook): Part {
           <HiddenField name="do" value="change" />
           <Field {...given(visit, "url", "URL")} type="url" hint="Stays as it is, if empty." />
           <EventsField visit={visit} stored={events} />
-          {format === "github" && <CredentialField />}
+          {format === "github" && <CredentialField visit={visit} />}
         </Form>
       </Section>
       {format === "standard" && (
@@ -176,7 +176,7 @@ const changes: Record<string, (visit: ConsoleRequest, webhook: Webhook) => Promi
     return { redirect: link(visit, ["webhooks", id, "deliveries", String(number)], { done: "test" }) };
   },
   async resend(visit, { id }) {
-    const since = momentOf(formValue(visit, "since")), failed = visit.form.has("only");
+    const since = momentOf(formValue(visit, "since"), "since"), failed = visit.form.has("only");
     const { resent } = await visit.call(resendWebhookDeliveries, { id, since, failed });
     return { redirect: link(visit, ["webhooks", id], { done: resent > 0 ? "resent" : "none" }) };
   },

@@ -10,7 +10,7 @@ import type { Html } from "../html.ts";
 import { formValue, link, queryValue, workspaceOf } from "../page.ts";
 import type { ConsoleRequest, Page } from "../page.ts";
 import { Empty, Pager, Section, Table } from "../parts/elements.tsx";
-import { Field, Form, given, Guarded, Select } from "../parts/form.tsx";
+import { faultAt, Field, Form, given, Guarded, Select } from "../parts/form.tsx";
 import { healthOf, scopeOf } from "../parts/webhook.tsx";
 import { withLabels } from "./inputs.tsx";
 import { secretView } from "./secrets.tsx";
@@ -29,7 +29,7 @@ const labels: Record<string, string> = { url: "URL", events: "Events", credentia
 
 /** Makes a change. A refusal names fields as the forms do. */
 export const withWebhookLabels = <T,>(change: () => Promise<T>): Promise<T> =>
-  withLabels((path) => labels[path], change);
+  withLabels((path) => labels[path], change, { workspaceId: "where" });
 
 export const webhooksPage: Page = {
   path: "/:workspaceId/webhooks",
@@ -105,10 +105,11 @@ export const EventsField = ({ visit, stored }: { visit: ConsoleRequest; stored?:
 );
 
 /** The field for what GitHub asks for. A page never has its value. */
-export const CredentialField = (): Html => (
+export const CredentialField = ({ visit }: { visit: ConsoleRequest }): Html => (
   <Field
     label={labels.credential!}
     name="credential"
+    {...faultAt(visit, "credential")}
     hint="Only for GitHub: it may dispatch events to the repository."
   />
 );
@@ -124,7 +125,7 @@ const newForm = (visit: ConsoleRequest): Html => (
     <EventsField visit={visit} />
     <div class="row">
       <Select {...given(visit, "format", "Format")} options={formats} />
-      <CredentialField />
+      <CredentialField visit={visit} />
       {visit.caller.workspaceId === undefined && (
         <Select
           {...given(visit, "where", "Scope", "here")}

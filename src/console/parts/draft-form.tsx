@@ -13,12 +13,19 @@ import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, Fragment, h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { Messages } from "./content.tsx";
-import { Area, Field, HiddenField } from "./form.tsx";
+import type { ConsoleRequest } from "../page.ts";
+import { Area, faultAt, Field, HiddenField } from "./form.tsx";
 
 type Faults = ReadonlyMap<string, string>;
-type DraftFormProps = { draft: Draft; faults: Faults; isNew: boolean; latest: number | undefined };
+type DraftFormProps = {
+  visit: ConsoleRequest;
+  draft: Draft;
+  faults: Faults;
+  isNew: boolean;
+  latest: number | undefined;
+};
 
-export function DraftForm({ draft, faults, isNew, latest }: DraftFormProps): Html {
+export function DraftForm({ visit, draft, faults, isNew, latest }: DraftFormProps): Html {
   const { messages, name, title, description, llmConfig, declarations, note } = draft;
   return (
     <form method="post" id="draft" class="stack wide" data-placeholder={placeholder.source}>
@@ -29,14 +36,15 @@ export function DraftForm({ draft, faults, isNew, latest }: DraftFormProps): Htm
           label="Name"
           name="name"
           value={name}
+          {...faultAt(visit, "name")}
           isRequired
           placeholder="support/assistant"
           hint="Lower-case letters, digits, ., _ and -. A slash makes a folder."
         />
       )}
       <div class="row">
-        <Field label="Title" name="title" value={title} isRequired />
-        <Field label="Description" name="description" value={description} />
+        <Field label="Title" name="title" value={title} isRequired {...faultAt(visit, "title")} />
+        <Field label="Description" name="description" value={description} {...faultAt(visit, "description")} />
       </div>
       <div>
         <datalist id="roles">

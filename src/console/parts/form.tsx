@@ -78,14 +78,27 @@ export function Field({ type = "text", suggestions, ...given }: FieldProps): Htm
   );
 }
 
+/** The reason why a form was refused, at the field that it is about. */
+export const faultAt = ({ refusal }: Pick<ConsoleRequest, "refusal">, name: string): Pick<FieldProps, "fault"> =>
+  refusal?.field !== undefined && memberOf(refusal.field) === name ? { fault: `${refusal.message}.` } : {};
+
+/** `tiers[0].input` → `tiers` */
+const memberOf = (path: string): string => path.split(/[.[]/, 1)[0]!;
+
+/** The id of the field that a refusal is about, if a part of a page shows its reason there. */
+export const findFaulty = ({ refusal }: Pick<ConsoleRequest, "refusal">, { html }: Html): string | undefined => {
+  const name = refusal?.field && memberOf(refusal.field);
+  return name && html.includes(` id="fault-${name}"`) ? name : undefined;
+};
+
 /** A field with what was entered into it, or else with what is stored. */
 export const given = (
-  { form }: Pick<ConsoleRequest, "form">,
+  visit: Pick<ConsoleRequest, "form" | "refusal">,
   name: string,
   label: string,
   stored?: FieldProps["value"],
 ) => ({
-  ...{ name, label, value: form.get(name) ?? stored },
+  ...{ name, label, value: visit.form.get(name) ?? stored, ...faultAt(visit, name) },
 });
 
 type AreaProps = FieldProps & {
@@ -192,7 +205,7 @@ export const HiddenField = ({ name, value }: { name: string; value: string | num
 
 /** The reason for a change, which the audit log keeps. */
 export const NoteField = ({ visit }: { visit: ConsoleRequest }): Html => (
-  <Area label="Note" name="note" value={visit.form.get("note")} hint="Why. It is kept in the history." rows={2} />
+  <Area {...given(visit, "note", "Note")} hint="Why. It is kept in the history." rows={2} />
 );
 
 type FormProps = { submit: string; kind?: "primary" | "danger" | "plain"; action?: string; children?: Part };

@@ -11,14 +11,15 @@ import type { Html } from "../html.ts";
 import { link, navigation, sectionAddress, sectionOf, sectionTitles } from "../page.ts";
 import type { ConsoleRequest, Page, Resource, Section, View } from "../page.ts";
 import { doneNotice, Heading, Notice } from "./elements.tsx";
+import { findFaulty } from "./form.tsx";
 
 /** A view in the frame of every page. `kind` is the reason of a refusal that it shows. */
 export type FramedView = { title: string; content: Html; kind?: ErrorKind | undefined };
 
 /** Puts a view into the frame. */
 export function layout(visit: ConsoleRequest, view: View, page: Page | Resource): FramedView {
-  const { title, heading, lede, actions, done, body, kind, isWide, refusedField } = view;
-  const { workspace, refusal } = visit, section = sectionOf(page);
+  const { title, heading, lede, actions, done, body, kind, isWide } = view;
+  const { workspace, refusal } = visit, section = sectionOf(page), refusedField = findFaulty(visit, <>{body}</>);
   const content = (
     <>
       {sideOf(visit, section)}
