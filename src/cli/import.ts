@@ -11,7 +11,7 @@ import { writeNew } from "../files/write.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
 import { listDeployments } from "../management/deployments.ts";
-import { describeRole } from "../management/operation.ts";
+import { describeRole } from "../management/declare.ts";
 import { contentIn } from "../management/prompt-text.ts";
 import { listPrompts } from "../management/prompts.ts";
 import { promptName } from "../management/values.ts";

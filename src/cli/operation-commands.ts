@@ -1,6 +1,5 @@
 // Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
-import { ExportText } from "../management/export.ts";
-import { describeRole } from "../management/operation.ts";
+import { describeRole } from "../management/declare.ts";
 import type { AnyOperation, Operation } from "../management/operation.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
@@ -35,26 +34,25 @@ export const present = <Input extends object, Output>(
 export function commandsOf(operations: readonly AnyOperation[], presented: Presented[]): Command[] {
   const presentations = new Map(presented);
   return operations.flatMap((operation) => {
-    const { command: usage, summary, input: { schema } } = operation;
+    const { command: usage, summary, answers, paged, input: { schema } } = operation;
     if (usage === undefined) return [];
     const presentation: Presentation<object, unknown> = presentations.get(operation) ?? {};
     const { createsDatabase, explanations, check, exported, row, show, run } = presentation;
     const declared = readUsage(usage + remote, schema, explanations);
-    const isPaged = declared.parameters.some(({ name }) => name === "page");
     return [{
       ...declared,
       summary,
       role: describeRole(operation),
       createsDatabase,
-      check: check ?? (isPaged ? checkNewest : undefined),
+      check: check ?? (paged === "newest" ? checkNewest : undefined),
       async run(context): Promise<Outcome> {
         const input = readInput(declared.parameters, context.args);
         if (run !== undefined) return await run(context, input);
-        if (operation.output === ExportText) {
+        if (answers === "export") {
           return await exportItems(context, operation as never, input, exported ?? `${declared.name[0]}s`);
         }
-        if (isPaged) return await listNewest(context, operation as never, input, row as never);
-        if ("cursor" in schema) return await listAll(context.call, operation as never, input, row as never);
+        if (paged === "newest") return await listNewest(context, operation as never, input, row as never);
+        if (paged === "all") return await listAll(context.call, operation as never, input, row as never);
         const data: object = await context.call(operation as never, input);
         return show?.(data, context) ?? { data };
       },

@@ -5,7 +5,7 @@ import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { indent, stringify } from "../common/json-text.ts";
 import { readLiveVersion } from "../management/deployment-changes.ts";
 import { getDeployment } from "../management/deployments.ts";
-import { describeRole } from "../management/operation.ts";
+import { describeRole } from "../management/declare.ts";
 import { shortCommit } from "../management/origin.ts";
 import type { FileContent } from "../files/content.ts";
 import { plainText } from "../files/edit.ts";

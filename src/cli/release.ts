@@ -6,7 +6,7 @@ import { findBuried, makePlan, maxReleaseSet, readKeptPlan, toReleaseSet } from 
 import type { Plan } from "../files/plan.ts";
 import { applyPrompts } from "../management/apply.ts";
 import type { Applied, PromptChange, ReleaseSet } from "../management/apply.ts";
-import { describeRole } from "../management/operation.ts";
+import { describeRole } from "../management/declare.ts";
 import { pathIn } from "../runtime/folder.ts";
 import { isShallow } from "../runtime/git.ts";
 import { nameOfFile } from "../runtime/terminal.ts";

@@ -1,5 +1,5 @@
 // Runs operations on a remote service, over its management API.
-import type { ExportFormat } from "../management/export.ts";
+import { exportFormats, mediaTypes } from "../management/export.ts";
 import { adminTokenFault } from "../http/settings.ts";
 import { isApiKey, isId, isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, Refusal, unusable } from "../common/errors.ts";
@@ -36,7 +36,8 @@ export function connectTo(
     // Redirects are not followed, because the token is for this service alone.
     const init = { method, headers, redirect: "manual", signal: idle.signal, ...(body === undefined ? {} : { body }) };
     const response = await idle.wait(() => fetchOnce(`${base}${adminPath}${path}`, init as RequestInit));
-    const format = response.ok ? exportFormats[mediaTypeOf(response)] : undefined;
+    const type = mediaTypeOf(response);
+    const format = response.ok ? exportFormats.find((each) => mediaTypes[each] === type) : undefined;
     const parts = readParts(response, idle);
     if (format !== undefined) return { name: "", format, text: wholeLines(parts, base) } as never;
     let text = "";
@@ -70,12 +71,6 @@ function readAccess(server: string, { env, say }: Terminal, name: string) {
 }
 
 const findActor = (input: { actor?: unknown }) => input.actor;
-
-const exportFormats: Record<string, ExportFormat> = {
-  "application/x-ndjson": "ndjson",
-  "text/csv": "csv",
-  "application/jsonl": "promptfoo",
-};
 
 const mediaTypeOf = ({ headers }: Response): string => /^[^;\s]*/.exec(headers.get("Content-Type") ?? "")![0];
 

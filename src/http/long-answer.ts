@@ -2,8 +2,8 @@
 // read once the client has disconnected.
 import { stringify } from "../common/json-text.ts";
 import { withTimeout } from "../common/timeout.ts";
-import { ExportText, isExport } from "../management/export.ts";
-import type { ExportFormat } from "../management/export.ts";
+import { mediaTypes } from "../management/export.ts";
+import type { Export } from "../management/export.ts";
 import { ownerOf, perform } from "../management/operation.ts";
 import type { AnyOperation, Caller } from "../management/operation.ts";
 import type { Unchecked } from "../schema/parse.ts";
@@ -38,14 +38,14 @@ export function createLongAnswer({ longStore, longWork, sendExport }: Management
     };
     const output = run();
     // An export is not JSON, and its text starts soon.
-    const found = operation.output === ExportText ? await output : await withTimeout(quietMs, output, () => notReady);
+    const found = operation.answers === "export" ? await output : await withTimeout(quietMs, output, () => notReady);
     if (found === notReady) {
       const text = logStreamErrors(afterSpaces(output, quietMs), ctx, context);
       return streamed(text, { ...unbuffered(), "Content-Type": "application/json" }, leave);
     }
-    if (!isExport(found)) return ok(found, {});
-    const headers = { "Content-Type": mediaTypes[found.format] };
-    return sendExport(found, headers, ownerOf(caller), ctx, context, leave);
+    if (operation.answers !== "export") return ok(found, {});
+    const exported = found as Export, type = mediaTypes[exported.format] + (parameters[exported.format] ?? "");
+    return sendExport(exported, { "Content-Type": type }, ownerOf(caller), ctx, context, leave);
   };
 }
 
@@ -62,8 +62,5 @@ export async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncG
   yield stringify(found);
 }
 
-const mediaTypes: Record<ExportFormat, string> = {
-  ndjson: "application/x-ndjson",
-  csv: "text/csv; charset=utf-8; header=present",
-  promptfoo: "application/jsonl",
-};
+/** Parameters of the media types of exports. */
+const parameters: Partial<Record<Export["format"], string>> = { csv: "; charset=utf-8; header=present" };

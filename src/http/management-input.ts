@@ -20,7 +20,7 @@ export async function readInput(
   context: Context,
 ): Promise<Unchecked> {
   const { request, params } = ctx;
-  const { method, input: { schema } } = operation;
+  const { method, input: { schema }, revision = [] } = operation;
   const sent: Unchecked = method === "GET" || method === "DELETE"
     ? { value: readQueryMembers(operation, request) }
     : parseObject(await readText(ctx, roomFor(operation, context), owner) || "{}");
@@ -30,7 +30,7 @@ export async function readInput(
   const others = inUrl.map((name) => [name, toValue(schema[name]!, decodePart(params[name]!))]);
   const match = request.headers.get("If-Match")?.trim() ?? "*";
   if (match !== "*" && method !== "GET") {
-    if (!("ifRevision" in schema)) throw noRevision();
+    if (!revision.includes("if-match")) throw noRevision();
     others.push(["ifRevision", readRevision(match)]);
   }
   return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };

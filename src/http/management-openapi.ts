@@ -1,12 +1,13 @@
 // Describes the management API in OpenAPI, from its operations.
+import { mediaTypes } from "../management/export.ts";
+import type { ExportFormat } from "../management/export.ts";
 import type { Group } from "../management/index.ts";
-import { nouns } from "../management/nouns.ts";
-import { describeRole } from "../management/operation.ts";
+import { describeRole } from "../management/declare.ts";
 import type { AnyOperation, OperationRefusal } from "../management/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
-import { exactly, isOptional, nounOf, refer, schemaOf } from "../schema/struct.ts";
+import { exactly, nounOf, refer, schemaOf } from "../schema/struct.ts";
 import { adminPath } from "./face.ts";
 import type { Described, FaceDescription, Part } from "./face.ts";
 import {
@@ -91,7 +92,7 @@ export const describeOperations = (groups: readonly Group[]): FaceDescription =>
 
 /** A method of the management API. */
 function describeOperation(operation: AnyOperation, tag: string): Described {
-  const { id, summary, method, path, input: { schema }, refusals = [] } = operation;
+  const { id, summary, method, path, input: { schema }, revision = [], refusals = [] } = operation;
   const inPath = pathMembers(operation);
   const elsewhere = [...inPath, "ifRevision"];
   const members = Object.entries(schema).filter(([name]) => !elsewhere.includes(name));
@@ -107,7 +108,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
     parameters: [
       ...inPath.map((name) => parameter(name, "path", schema[name]!)),
       ...(hasBody ? [] : members.map(([name, struct]) => parameter(name, "query", struct))),
-      ...("ifRevision" in schema ? [parameterNamed("If-Match")] : []),
+      ...(revision.includes("if-match") ? [parameterNamed("If-Match")] : []),
     ],
     ...(hasBody && members.length > 0 ? { requestBody: bodyOf(Object.fromEntries(members)) } : {}),
     responses: {
@@ -125,20 +126,12 @@ const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperat
   role !== "viewer" || roleOverAll !== undefined ||
   !isScoped && Object.values(schema).every((member) => nounOf(member) === undefined);
 
-/**
- * What is named may not exist, several workspaces may have its name, none of the statuses may count as a failure, and a
- * revision may have passed.
- */
-export function impliedRefusals({ input: { schema } }: AnyOperation): OperationRefusal[] {
-  const named = Object.values(schema).map(nounOf), { workspaceId } = schema;
-  const isConflict = "failures" in schema || (workspaceId === undefined || isOptional(workspaceId)) &&
-      named.some((noun) => noun === nouns.prompt.name || noun?.startsWith(nouns.deployment.name));
-  return [
-    ...named.some((noun) => noun !== undefined) ? ["not_found" as const] : [],
-    ...isConflict ? ["conflict" as const] : [],
-    ..."ifRevision" in schema ? ["outdated" as const] : [],
-  ];
-}
+/** Refusals of ids that do not exist, of states that do not allow the operation, and of revisions that have passed. */
+export const impliedRefusals = ({ input: { schema }, conflicts, revision = [] }: AnyOperation): OperationRefusal[] => [
+  ...Object.values(schema).some((member) => nounOf(member) !== undefined) ? ["not_found" as const] : [],
+  ...conflicts ? ["conflict" as const] : [],
+  ...revision.includes("if-match") ? ["outdated" as const] : [],
+];
 
 function bodyOf(members: AnyOperation["input"]["schema"]): Part {
   const schema = schemaOf(exactly(members));
@@ -149,17 +142,13 @@ function bodyOf(members: AnyOperation["input"]["schema"]): Part {
  * The responses on success. A created resource has a Location. If it may exist already, the status tells which is the
  * case.
  */
-function successesOf({ id, method, input, output, locate, requests }: AnyOperation): Part {
-  const { type, properties = {} } = schemaOf(output);
-  const headers: HeaderName[] = "revision" in (properties as object) ? ["ETag"] : [];
-  const { "application/x-ndjson": lines } = exported;
-  const content = type !== "string"
-    ? json(refer(output))
-    : "format" in input.schema
-    ? exported
-    : { "application/x-ndjson": lines };
+function successesOf({ method, output, answers, formats = [], revision = [], requests }: AnyOperation): Part {
+  const headers: HeaderName[] = revision.includes("etag") ? ["ETag"] : [];
+  const content = answers === "export"
+    ? Object.fromEntries(formats.map((format) => [mediaTypes[format], { schema: exported[format] }]))
+    : json(refer(output));
   const made = answer("Created", ["Location", ...headers], content);
-  if (locate !== undefined && id.startsWith("create")) return { [statusOf.created]: made };
+  if (answers === "created") return { [statusOf.created]: made };
   const done = method === "GET" ? "Found" : "Done";
   const asked = requests === undefined ? {} : {
     [acceptedStatus]: answer(
@@ -168,12 +157,12 @@ function successesOf({ id, method, input, output, locate, requests }: AnyOperati
       content,
     ),
   };
-  if (locate === undefined) return { [statusOf.ok]: answer(done, headers, content), ...asked };
+  if (answers !== "found or created") return { [statusOf.ok]: answer(done, headers, content), ...asked };
   return { [statusOf.created]: made, [statusOf.ok]: answer("It already exists", headers, content), ...asked };
 }
 
-const exported = {
-  "application/x-ndjson": { schema: { type: "string", description: "One JSON document per line" } },
-  "text/csv": { schema: { type: "string", description: "A header line, and one line per record" } },
-  "application/jsonl": { schema: { type: "string", description: "One test case of promptfoo per line" } },
+const exported: Record<ExportFormat, Part> = {
+  ndjson: { type: "string", description: "One JSON document per line" },
+  csv: { type: "string", description: "A header line, and one line per record" },
+  promptfoo: { type: "string", description: "One test case of promptfoo per line" },
 };

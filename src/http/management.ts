@@ -210,7 +210,7 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
   if (operation.isLong) return await state.answerLong(operation, input, state.caller, ctx, context);
   const isOver = () => ctx.request.signal.aborted || ctx.isGone?.() === true || context.inFlight.isDraining();
   const output = await perform(operation, { ...state.store, caller: state.caller, isOver }, input);
-  const headers: HeaderValues = hasRevision(output) ? { ETag: `"${output.revision}"` } : {};
+  const headers: HeaderValues = operation.revision?.includes("etag") ? { ETag: `"${revisionOf(output)}"` } : {};
   const [request, ...others] = operation.requests?.(output) ?? [];
   if (request !== undefined) {
     const path = others.length === 0 ? `/changes/${request}` : "/changes";
@@ -231,5 +231,4 @@ function toReference(path: string, operation: AnyOperation, { url }: Request): s
   return "../".repeat(levels) + path.slice(1);
 }
 
-const hasRevision = (output: unknown): output is { revision: number } =>
-  typeof output === "object" && output !== null && "revision" in output;
+const revisionOf = (output: unknown): number => (output as { revision: number }).revision;

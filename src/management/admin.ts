@@ -2,7 +2,6 @@
 import { stringify } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { parseObject } from "../schema/parse.ts";
-import { isExport } from "./export.ts";
 import type { Export } from "./export.ts";
 import { operations } from "./index.ts";
 import type { Operations } from "./index.ts";
@@ -42,5 +41,5 @@ export const adminOf = (run: Run): Admin =>
 const callOf = (operation: AnyOperation, run: Run) => (input: object = {}) =>
   run(operation, async (session) => {
     const output = await perform(operation, session, parseObject(JSON.stringify(input), "Input"));
-    return isExport(output) ? output : JSON.parse(stringify(output));
+    return operation.answers === "export" ? output : JSON.parse(stringify(output));
   });

@@ -22,6 +22,7 @@ export const updateAlert = operation({
   summary: "Change the condition of an alert, or how it is checked. A firing alert resolves first",
   method: "PATCH",
   path: "/alerts/{id}",
+  conflicts: true,
   role: "editor",
   command: "alert update ID [--when LIMIT] [--over WINDOW] [--at-least N] [--keep-firing DURATION]",
   input: {
@@ -33,7 +34,6 @@ export const updateAlert = operation({
     ...changeInfo,
   },
   output: Alert,
-  refusals: ["conflict"],
   async run(management, { id, ...input }) {
     const before = await requireAlert(management, id), { workspaceId } = before;
     const condition = withoutSpaces(input.condition ?? before.condition);

@@ -17,6 +17,7 @@ import type { Change } from "./commit.ts";
 import { listSealed } from "./cursors.ts";
 import { requireDeployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
@@ -171,11 +172,11 @@ async function findWatched(
   return { deployId, promptId: null, reference };
 }
 
-export const createAlert = operation({
+export const createAlert = createOperation({
   id: "createAlert",
   summary: "Create an alert, which fires when a condition holds: on a deployment, a prompt or the whole workspace",
-  method: "POST",
   path: "/workspaces/{workspaceId}/alerts",
+  conflicts: true,
   role: "editor",
   command: "alert create --when LIMIT [--prompt REF] [--over WINDOW] [--at-least N] [--keep-firing DURATION]",
   input: {
@@ -186,7 +187,6 @@ export const createAlert = operation({
     ...changeInfo,
   },
   output: Alert,
-  refusals: ["conflict"],
   locate: ({ id }) => `/alerts/${id}`,
   async run(management, { workspaceId, condition: typed, deployId, promptId, ...input }) {
     const condition = withoutSpaces(typed);
@@ -209,10 +209,9 @@ export const createAlert = operation({
   },
 });
 
-export const listAlerts = operation({
+export const listAlerts = listOperation({
   id: "listAlerts",
   summary: "List the alerts of a workspace with their states, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/alerts",
   command: "alert list [--state STATE]",
   input: {
@@ -260,6 +259,7 @@ export const readAlert = operation({
   summary: "Show an alert, and when it fired and resolved",
   method: "GET",
   path: "/alerts/{id}",
+  paged: "all",
   command: "alert show ID",
   input: {
     id: v.alertId,

@@ -6,7 +6,8 @@ import { described, option, optional, orNull, shape } from "../schema/struct.ts"
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { operation, pageOf } from "./operation.ts";
+import { createOperation, listOperation } from "./declare.ts";
+import { pageOf } from "./operation.ts";
 import { requireRoom } from "./room.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "./table.ts";
@@ -56,10 +57,9 @@ const secrets = secretsOf("key", {
   ...apiKeyTable,
 });
 
-export const createApiKey = operation({
+export const createApiKey = createOperation({
   id: "createApiKey",
   summary: "Create an API key. Its secret is shown only once",
-  method: "POST",
   path: "/workspaces/{workspaceId}/keys",
   role: "admin",
   command: "key create [--name NAME] [--expires EXPIRY] [--read-only] [--submit-only] [--feedback-only]",
@@ -77,7 +77,7 @@ export const createApiKey = operation({
   },
   output: NewApiKey,
   locate: ({ id }) => `/keys/${id}`,
-  refusals: ["conflict"],
+  conflicts: true,
   async run(management, { workspaceId, name = "", expiresAt = null, deployId, ...given }) {
     const { readOnly = false, submitOnly = false, feedbackOnly = false } = given;
     if ([readOnly, submitOnly, feedbackOnly].filter((only) => only).length > 1) {
@@ -106,10 +106,9 @@ export const createApiKey = operation({
   },
 });
 
-export const listApiKeys = operation({
+export const listApiKeys = listOperation({
   id: "listApiKeys",
   summary: "List a workspace's API keys without their secrets, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/keys",
   command: "key list",
   input: { workspaceId: v.workspaceId, ...v.page },

@@ -95,12 +95,13 @@ export const applyPrompts = operation({
     "refused if anything has changed since it was planned",
   method: "POST",
   path: "/apply",
+  conflicts: true,
   role: "editor",
   guardsProtected: true,
   maxBodyBytes: 16 * 1024 * 1024,
   input: ReleaseSet.schema,
   output: Applied,
-  refusals: ["conflict", "outdated"],
+  refusals: ["outdated"],
   requests: ({ prompts }) => prompts.flatMap(({ deployments }) => deployments.flatMap(requestsOf)),
   async run(management, { workspaceId, prompts, note }): Promise<Applied> {
     // A version without a reason of its own has that of the set.

@@ -11,8 +11,9 @@ import * as v from "./values.ts";
 import { toEntry } from "./audit-chain.ts";
 import { hidingHashes, listSealed } from "./cursors.ts";
 import { actionOf } from "./event-types.ts";
-import { ExportText, toLines } from "./export.ts";
-import { operation, pageOf, sources } from "./operation.ts";
+import { toLines } from "./export.ts";
+import { exportOperation, listOperation } from "./declare.ts";
+import { pageOf, sources } from "./operation.ts";
 import type { Management, Source, Store } from "./operation.ts";
 import { timeRange } from "./record-filter.ts";
 
@@ -58,11 +59,11 @@ const filter = {
 type Filter = Members<typeof filter>;
 const options = "[--action ACTION] [--target ID]";
 
-export const listAuditEntries = operation({
+export const listAuditEntries = listOperation({
   id: "listAuditEntries",
   summary: "List the audit log, newest entry first",
-  method: "GET",
   path: "/audit",
+  paged: "newest",
   command: `audit list ${options} [--limit N] [--cursor CURSOR] [--all] [--page]`,
   input: { ...filter, ...v.page },
   output: pageOf(AuditEntry),
@@ -92,17 +93,14 @@ export async function requireKnown(
 
 const exportPage = 100; // entries
 
-export const exportAuditEntries = operation({
+export const exportAuditEntries = exportOperation({
   id: "exportAuditEntries",
   summary: "Export the audit log, newest entry first, as one JSON document per line",
-  method: "GET",
   path: "/audit/export",
   command: `audit export ${options} [--out FILE] [--force]`,
   input: filter,
-  output: ExportText,
   isScoped: true,
   seesDeleted: true,
-  isLong: true,
   async run(management, filter) {
     await requireKnown(management, filter);
     const list = (cursor: string | undefined) => listEntries(management, filter, { limit: exportPage, cursor });

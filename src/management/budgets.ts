@@ -11,6 +11,7 @@ import * as v from "./values.ts";
 import { apiKeyTable } from "./api-keys.ts";
 import { lengths, periodOf, spendingOf } from "./budget-spending.ts";
 import type { Spending } from "./budget-spending.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { requirePrompt } from "./prompts.ts";
@@ -104,11 +105,11 @@ const inOrder = (at: string): string => [...new Set(at.split(",").map(Number))].
 
 const toLogged = ({ promptName: _, keyName: _name, createdAt: _at, ...logged }: Budget): object => logged;
 
-export const createBudget = operation({
+export const createBudget = createOperation({
   id: "createBudget",
   summary: "Create a budget, which causes an event when costs reach a percentage of its amount. It refuses no requests",
-  method: "POST",
   path: "/workspaces/{workspaceId}/budgets",
+  conflicts: true,
   role: "admin",
   command: `budget create --amount USD --per ${lengths.join("|")} [--at PERCENTS] [--prompt REF]`,
   input: {
@@ -121,7 +122,6 @@ export const createBudget = operation({
   },
   output: Budget,
   locate: ({ id }) => `/budgets/${id}`,
-  refusals: ["conflict"],
   async run(management, { workspaceId, per, at: given = "50,80,100", promptId = null, keyId = null, ...input }) {
     const prompt = promptId === null ? null : await requirePrompt(management, promptId, workspaceId);
     const keyName = keyId === null ? null : await requireKey(management, keyId, workspaceId);
@@ -141,10 +141,9 @@ export const createBudget = operation({
   },
 });
 
-export const listBudgets = operation({
+export const listBudgets = listOperation({
   id: "listBudgets",
   summary: "List a workspace's budgets with what is spent, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/budgets",
   command: "budget list",
   input: { workspaceId: v.workspaceId, ...v.page },

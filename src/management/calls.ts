@@ -4,14 +4,15 @@ import { Call } from "../schema/ledger.ts";
 import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
-import { operation, pageOf } from "./operation.ts";
+import { listOperation } from "./declare.ts";
+import { pageOf } from "./operation.ts";
 import { promptVersion, rollout, timeRange } from "./record-filter.ts";
 
-export const listCalls = operation({
+export const listCalls = listOperation({
   id: "listCalls",
   summary: "List a workspace's calls, which are its accepted requests, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/calls",
+  paged: "newest",
   command: "call list [--operation read|submit] [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
     workspaceId: v.workspaceId,

@@ -22,6 +22,7 @@ import type { Requestable } from "./change-requests.ts";
 import * as changes from "./deployment-changes.ts";
 import { requireDeployment } from "./deployments.ts";
 import type { DeploymentResult } from "./deployments.ts";
+import { listOperation } from "./declare.ts";
 import { changeInfo, hasRole, operation, pageOf, protectedRole, requireRole } from "./operation.ts";
 import type { AnyOperation, Management } from "./operation.ts";
 import { originIn } from "./origin.ts";
@@ -55,11 +56,11 @@ const filter = {
   waiting: option(v.boolean, "Only those that the caller may approve"),
 };
 
-export const listChangeRequests = operation({
+export const listChangeRequests = listOperation({
   id: "listChangeRequests",
   summary: "List change requests, newest first",
-  method: "GET",
   path: "/changes",
+  conflicts: true,
   command: `change list [--deploy REF] [--state ${states.join("|")}] [--waiting]`,
   input: { ...filter, ...v.page },
   output: pageOf(ChangeRequest),
@@ -125,6 +126,7 @@ export const getChangeRequest = operation({
   summary: "Show a change request",
   method: "GET",
   path: "/changes/{id}",
+  revision: ["etag"],
   command: "change show ID",
   input: ofRequest,
   output: ChangeRequest,
@@ -155,11 +157,12 @@ export const approveChangeRequest = operation({
   summary: "Approve and apply the change request of another person. It also takes the role of the requested change",
   method: "POST",
   path: "/changes/{id}/approve",
+  revision: ["etag"],
+  conflicts: true,
   role: protectedRole,
   command: "change approve ID",
   input: { ...ofRequest, ...changeInfo },
   output: ChangeRequest,
-  refusals: ["conflict"],
   async run(management, { id, note }) {
     const request = await requireOpen(management, id);
     const { deployId, promptId, version, input, requestedBy } = request;
@@ -208,6 +211,8 @@ export const declineChangeRequest = operation({
   summary: "Decline a change request, with a reason",
   method: "POST",
   path: "/changes/{id}/decline",
+  revision: ["etag"],
+  conflicts: true,
   role: "publisher",
   command: "change decline ID --reason TEXT",
   input: {
@@ -216,7 +221,6 @@ export const declineChangeRequest = operation({
     actor: changeInfo.actor,
   },
   output: ChangeRequest,
-  refusals: ["conflict"],
   run: async (management, { id, reason }) =>
     await decide(management, await requireOpen(management, id), "declined", reason),
 });
@@ -226,11 +230,12 @@ export const withdrawChangeRequest = operation({
   summary: "Withdraw your own change request",
   method: "POST",
   path: "/changes/{id}/withdraw",
+  revision: ["etag"],
+  conflicts: true,
   role: "publisher",
   command: "change withdraw ID",
   input: { ...ofRequest, actor: changeInfo.actor },
   output: ChangeRequest,
-  refusals: ["conflict"],
   async run(management, { id }) {
     const request = await requireOpen(management, id);
     if (!isSamePerson(management.caller, request)) {

@@ -68,6 +68,7 @@ export const compareStats = operation({
     "support/assistant@production, with :7 behind them for version 7",
   method: "GET",
   path: "/stats/compare",
+  conflicts: true,
   command: "stats compare A B",
   input: {
     a: described(v.deploymentReference, "The deployment to compare with"),

@@ -13,6 +13,7 @@ import { described, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { allNouns } from "./nouns.ts";
 import type { Table } from "./nouns.ts";
+import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { removeWithinTime } from "./paced.ts";
@@ -42,11 +43,11 @@ export const deleteWorkspace = operation({
   summary: "Delete a workspace and everything that belongs to it, for good. Its keys are refused at once",
   method: "DELETE",
   path: "/workspaces/{id}",
+  conflicts: true,
   role: "owner",
   command: "workspace delete WORKSPACE --confirm NAME",
   input: { id: v.workspaceId, confirm: described(v.text, "The name of the workspace, as a confirmation") },
   output: WorkspaceDeletion,
-  refusals: ["conflict"],
   isLong: true,
   seesDeleted: true,
   async run(management, { id, confirm }) {
@@ -59,10 +60,9 @@ export const deleteWorkspace = operation({
   },
 });
 
-export const listDeletedWorkspaces = operation({
+export const listDeletedWorkspaces = listOperation({
   id: "listDeletedWorkspaces",
   summary: "List deleted workspaces and what they used, newest first",
-  method: "GET",
   path: "/deleted-workspaces",
   command: "workspace deleted",
   input: v.page,

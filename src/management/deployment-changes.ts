@@ -26,6 +26,7 @@ import {
   listVersionChanges,
   LiveVersion,
 } from "./history.ts";
+import { changeOperation, listOperation } from "./declare.ts";
 import { operation, pageOf, protectedRole } from "./operation.ts";
 import type { Management, Role } from "./operation.ts";
 import { renamed } from "./prompts.ts";
@@ -40,10 +41,9 @@ const RenamedDeployment = shape("RenamedDeployment", {
 });
 export type RenamedDeployment = Infer<typeof RenamedDeployment>;
 
-export const promoteDeployment = operation({
+export const promoteDeployment = changeOperation({
   id: "promoteDeployment",
   summary: "Make a version live: a given one, or the one that is live in another deployment of the prompt",
-  method: "POST",
   path: "/deployments/{id}/promote",
   role: "editor",
   guardsProtected: true,
@@ -78,10 +78,9 @@ async function makeLive(
   return await changeDeployment(management, before, action, { currentVersion });
 }
 
-export const rollBackDeployment = operation({
+export const rollBackDeployment = changeOperation({
   id: "rollBackDeployment",
   summary: "Make the previous version live again, or another version that was live before",
-  method: "POST",
   path: "/deployments/{id}/rollback",
   role: "publisher",
   command: "deploy rollback REF [--to-version N]",
@@ -124,10 +123,9 @@ const switching = <const Verb extends string>(
   run: (management: Management, input: ChangeInput) => Promise<DeploymentResult>,
   isRequested = true,
 ) =>
-  operation({
+  changeOperation({
     id: `${verb}Deployment`,
     summary,
-    method: "POST",
     path: `/deployments/{id}/${verb}`,
     role,
     command: `deploy ${verb} REF`,
@@ -152,10 +150,9 @@ export const deactivateDeployment = switching(
   false,
 );
 
-export const renameDeployment = operation({
+export const renameDeployment = changeOperation({
   id: "renameDeployment",
   summary: "Rename a deployment. Its reference changes, its id does not",
-  method: "POST",
   path: "/deployments/{id}/rename",
   role: "editor",
   guardsProtected: true,
@@ -200,11 +197,10 @@ async function setArchived(management: Management, isArchived: boolean, input: C
   return await changeDeployment(management, before, action, { archivedAt }, { archivedAt: own });
 }
 
-export const protectDeployment = operation({
+export const protectDeployment = changeOperation({
   id: "protectDeployment",
   summary:
     `Protect a deployment, so that changing it requires the role ${protectedRole}, and with approvals another person`,
-  method: "POST",
   path: "/deployments/{id}/protect",
   role: "admin",
   command: "deploy protect REF [--approvals APPROVALS]",
@@ -237,11 +233,11 @@ export const unprotectDeployment = switching(
   },
 );
 
-export const listDeploymentChanges = operation({
+export const listDeploymentChanges = listOperation({
   id: "listDeploymentChanges",
   summary: "List the changes of a deployment, newest first",
-  method: "GET",
   path: "/deployments/{id}/history",
+  conflicts: true,
   command: "deploy history REF",
   input: { ...ofDeployment, ...v.numberedPage },
   output: pageOf(DeploymentChange),
@@ -275,6 +271,7 @@ export const readLiveVersion = operation({
   summary: "Show which version was live in a deployment at a time, and who had made it so",
   method: "GET",
   path: "/deployments/{id}/live",
+  conflicts: true,
   command: "deploy at REF --time TIME",
   input: { ...ofDeployment, time: described(v.timestamp, "The time, in Unix milliseconds") },
   output: LiveVersion,

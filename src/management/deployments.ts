@@ -9,6 +9,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { ChangeRequest } from "./change-requests.ts";
 import type { Change } from "./commit.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { changeInfo, operation, pageOf, protectedRole, requireProtectedRole } from "./operation.ts";
 import type { Session, Store } from "./operation.ts";
 import { requireOpenPrompt } from "./prompts.ts";
@@ -99,11 +100,12 @@ export const sourceDeployment = described(
   "Instead of `version`: another deployment of the prompt, whose live version to take",
 );
 
-export const createDeployment = operation({
+export const createDeployment = createOperation({
   id: "createDeployment",
   summary: "Create an active deployment of a version of a prompt, by default the newest",
-  method: "POST",
   path: "/workspaces/{workspaceId}/deployments",
+  revision: ["etag"],
+  conflicts: true,
   role: "editor",
   command: "deploy create --name NAME --prompt REF [--version N] [--from DEPLOYMENT]",
   input: {
@@ -115,7 +117,6 @@ export const createDeployment = operation({
     ...changeInfo,
   },
   output: Deployment,
-  refusals: ["conflict"],
   locate: ({ id }) => `/deployments/${id}`,
   async run(management, { workspaceId, name, promptId, version, from }) {
     if (version !== undefined && from !== undefined) {
@@ -149,10 +150,9 @@ export async function requireFreeName({ database }: Store, promptId: PromptId, n
   if (other !== undefined) throw deploymentNameTaken(name);
 }
 
-export const listDeployments = operation({
+export const listDeployments = listOperation({
   id: "listDeployments",
   summary: "List the deployments of a workspace, or of one prompt, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/deployments",
   command: "deploy list [--prompt REF]",
   input: {
@@ -173,6 +173,8 @@ export const getDeployment = operation({
   summary: "Show a deployment. Send its ETag in If-Match to change it only if it is unchanged",
   method: "GET",
   path: "/deployments/{id}",
+  revision: ["etag"],
+  conflicts: true,
   command: "deploy show REF",
   input: ofDeployment,
   output: Deployment,

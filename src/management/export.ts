@@ -10,8 +10,12 @@ export type ExportFormat = (typeof exportFormats)[number];
 /** An export. `name` is the name for a file of it, without an extension. The text comes in parts, one per page. */
 export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
 
-export const isExport = (output: unknown): output is Export =>
-  typeof output === "object" && output !== null && "format" in output && "text" in output;
+/** The media type of each format. */
+export const mediaTypes: Record<ExportFormat, string> = {
+  ndjson: "application/x-ndjson",
+  csv: "text/csv",
+  promptfoo: "application/jsonl",
+};
 
 /** The output of an operation that exports. It is never held in memory as a whole. */
 export const ExportText = predicate<Export>("the text of an export", () => true, { type: "string" });

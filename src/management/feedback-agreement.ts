@@ -35,6 +35,7 @@ export const readFeedbackAgreement = operation({
   summary: "Show how far two authors agree under a name of feedback, on the records that both judged",
   method: "GET",
   path: "/workspaces/{workspaceId}/feedback-agreement",
+  conflicts: true,
   command: "feedback agreement NAME --authors A,B",
   input: {
     ...inWorkspace,

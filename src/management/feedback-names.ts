@@ -78,13 +78,13 @@ export const declareFeedback = operation({
   summary: "Declare a name of feedback. Once a workspace has declared one, it refuses feedback under other names",
   method: "POST",
   path: "/workspaces/{workspaceId}/feedback-names",
+  conflicts: true,
   role: "admin",
   command:
     "feedback declare NAME --kind number|boolean|label [--minimum NUMBER] [--maximum NUMBER] [--label LABEL]... " +
     "[--better higher|lower]",
   input: { workspaceId: v.workspaceId, name: described(feedbackName, "The name"), ...declaration },
   output: FeedbackNameRule,
-  refusals: ["conflict"],
   async run(management, { workspaceId, name, kind, ...given }) {
     const { minimum = null, maximum = null, labels = null, better = null } = given;
     if (kind !== "number" && (minimum ?? maximum) !== null) {

@@ -53,6 +53,7 @@ export const showFeedback = operation({
   summary: "Show the feedback on a record, and what was said before, in pages. A page with long comments is shorter",
   method: "GET",
   path: "/diagnoses/{id}/feedback",
+  paged: "all",
   command: "feedback list ID",
   input: {
     id: v.recordId,
@@ -103,6 +104,7 @@ export const addFeedback = operation({
   summary: "Give feedback on a record, or replace what its author gave under that name",
   method: "POST",
   path: "/diagnoses/{id}/feedback",
+  conflicts: true,
   role: "editor",
   command: "feedback add ID NAME VALUE [--comment TEXT] [--author NAME] [--source user|reviewer|program]",
   input: {
@@ -113,7 +115,6 @@ export const addFeedback = operation({
     source: sourceOr("reviewer"),
   },
   output: FeedbackAnswer,
-  refusals: ["conflict"],
   run: (management, { id, ...given }) => giveOne(management, id, given),
 });
 

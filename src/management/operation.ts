@@ -20,6 +20,7 @@ import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { exactly, listOf, option, orNull } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
+import type { ExportFormat } from "./export.ts";
 import { openCommit, overtaken } from "./commit.ts";
 import type { Cause, Change, Commit } from "./commit.ts";
 import { namedIn, refuseHidden } from "./hidden.ts";
@@ -118,6 +119,9 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** Why an operation may refuse. */
 export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
+/** `etag`: the output has a revision, which is its ETag. `if-match`: a request may name the revision that it changes. */
+type Revision = "etag" | "if-match";
+
 export type Operation<Input extends object, Output, Id extends string = string> = {
   /** Its unique name, in the OpenAPI description and in code: `createWorkspace`. */
   id: Id;
@@ -137,12 +141,22 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   command?: string;
   input: Struct<object, Schema>;
   output: Struct<Output, unknown>;
+  /** The kind of its successes. Undefined for an output with 200. */
+  answers?: "created" | "found or created" | "export";
+  /** The formats of an export. The first one is the default. */
+  formats?: readonly ExportFormat[];
+  /** Its use of revisions. The input member for `if-match` is `ifRevision`. */
+  revision?: readonly Revision[];
+  /** Set if its output is a page of a list, or has one. Its command lists all items, or the newest. */
+  paged?: "all" | "newest";
   /** The path of what the operation has created. Undefined if it has created nothing. */
   locate?(output: Output): string | undefined;
   /** The change requests that were opened, or are open already, in place of doing what was asked for. */
   requests?(output: NoInfer<Output>): readonly string[];
-  /** Why it may refuse, besides invalid input and what follows from what its input names (`impliedRefusals`). */
-  refusals?: OperationRefusal[];
+  /** Set if it answers 409: a state does not allow it, or several things have the name that it is given. */
+  conflicts?: true;
+  /** Why else it may refuse, besides invalid input, and that what its input names does not exist. */
+  refusals?: Exclude<OperationRefusal, "conflict">[];
   /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
   isLong?: true;
   /** The largest body of its request in bytes, where that is more than the service takes otherwise. */
@@ -174,9 +188,9 @@ type Performed<Output> = Pick<
 /** Whether an operation changes nothing. Viewers may call all of these, and no others. */
 const isRead = ({ role }: Pick<AnyOperation, "role">): boolean => role === "viewer";
 
-/** Whether the `actor` in an operation's input is who makes a change. That of a read is who made the changes it looks for. */
-export const namesActor = (operation: Pick<AnyOperation, "role" | "input">): boolean =>
-  !isRead(operation) && "actor" in operation.input.schema;
+/** True if the input of an operation may name who makes the change. */
+export const namesActor = ({ input: { schema } }: Pick<AnyOperation, "input">): boolean =>
+  schema.actor !== undefined && actors.has(schema.actor);
 
 /**
  * Checks the caller and the input, and runs an operation. Ids of what the caller may not see are refused here, so
@@ -262,13 +276,6 @@ const causeOf = (
   ...{ source, actor, note, tokenId: tokenId ?? null, requestId: requestId ?? null, origin },
 });
 
-/** Describes the role that an operation requires. */
-export function describeRole({ role, roleOverAll, guardsProtected }: Omit<AnyOperation, "output">): string {
-  const onProtected = guardsProtected ? [`${protectedRole} on a protected deployment`] : [];
-  const overAll = roleOverAll === undefined ? [] : [`${roleOverAll} for all workspaces`];
-  return [role, ...onProtected, ...overAll].join(", ");
-}
-
 /** The struct of a page of a list. */
 export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
   exactly({
@@ -276,8 +283,17 @@ export const pageOf = <T>(item: Struct<T, unknown>): Struct<Page<T>, unknown> =>
     nextCursor: orNull(v.cursor, "The cursor of the next page, or null on the last page"),
   });
 
+const actors = new WeakSet<object>();
+
+/** The member of an input that names who makes a change. */
+export function actorOf(description: string): Struct<string | undefined, null> {
+  const struct = option(v.label, description);
+  actors.add(struct);
+  return struct;
+}
+
 /** Input members of operations that change a deployment. The audit log stores them. */
 export const changeInfo = {
-  actor: option(v.label, "Who makes the change, for the audit log"),
+  actor: actorOf("Who makes the change, for the audit log"),
   note: option(v.note, "The reason for the change, for the audit log"),
 };

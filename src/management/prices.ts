@@ -10,6 +10,7 @@ import { described, exactly, listOf, oneOf, option, optional, orNull, refined, s
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
+import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import type { Statement } from "../database/database.ts";
@@ -192,7 +193,7 @@ export const setPrice = operation({
     "[--cache-write-hour USD] [--tier TIER]... [--unpriced-media audio|image|video]... [--provider NAME] [--from TIME]",
   input: given,
   output: Price,
-  refusals: ["conflict"],
+  conflicts: true,
   async run(management, price) {
     const [plan] = await planPrices(management, [price]);
     if (plan!.changes.length > 0) await management.commit(plan!.changes, plan!.statements);
@@ -223,7 +224,7 @@ export const setPrices = operation({
     ),
   },
   output: PriceImport,
-  refusals: ["conflict"],
+  conflicts: true,
   async run(management, { prices }) {
     const plans = await planPrices(management, prices);
     const changes = plans.flatMap(({ changes }) => changes);
@@ -232,10 +233,9 @@ export const setPrices = operation({
   },
 });
 
-export const listPrices = operation({
+export const listPrices = listOperation({
   id: "listPrices",
   summary: "List the prices of models, the last added first",
-  method: "GET",
   path: "/prices",
   command: "price list",
   input: v.page,

@@ -5,7 +5,8 @@ import { integer } from "../database/row.ts";
 import { oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { operation, pageOf } from "./operation.ts";
+import { listOperation } from "./declare.ts";
+import { pageOf } from "./operation.ts";
 import { authorship, bytesOfVersion, PromptVersion, pushesOf, toAuthorship, toVersion } from "./versions.ts";
 
 const PromptContents = shape("PromptContents", { ...PromptVersion.schema, ...authorship });
@@ -20,10 +21,9 @@ const chosen = {
   all: "true",
 } as const;
 
-export const listPromptContents = operation({
+export const listPromptContents = listOperation({
   id: "listPromptContents",
   summary: "List the contents of a workspace's prompts, the oldest prompt and version first. A page may be short",
-  method: "GET",
   path: "/workspaces/{workspaceId}/prompt-contents",
   input: {
     workspaceId: v.workspaceId,

@@ -6,6 +6,7 @@ import { described, exactly, listOf, option, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { searchPrompts } from "./prompt-search.ts";
+import { listOperation } from "./declare.ts";
 import { changeInfo, operation, pageOf, requireProtectedRole } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { ofPrompt } from "./references.ts";
@@ -43,12 +44,11 @@ const select = `
     and v.version = (select max(version) from prompt_versions where prompt_id = p.id)`;
 const table = tableOf(Prompt, select);
 
-export const listPrompts = operation({
+export const listPrompts = listOperation({
   id: "listPrompts",
   summary:
     "List a workspace's prompts with the title and number of their newest version, newest first. A page may be short or " +
     "empty after a long search",
-  method: "GET",
   path: "/workspaces/{workspaceId}/prompts",
   command: "prompt list",
   input: {
@@ -73,6 +73,7 @@ export const renamePrompt = operation({
   summary: "Rename a prompt. The references of its deployments change, its id does not",
   method: "POST",
   path: "/prompts/{id}/rename",
+  conflicts: true,
   role: "editor",
   guardsProtected: true,
   command: "prompt rename REF --name NAME",
@@ -120,6 +121,7 @@ export const archivePrompt = operation({
     "Archive a prompt and its deployments. Lists hide them, requests to them are refused, and their names stay taken",
   method: "POST",
   path: "/prompts/{id}/archive",
+  conflicts: true,
   role: "publisher",
   command: "prompt archive REF",
   input: { ...ofPrompt, ...changeInfo },
@@ -132,6 +134,7 @@ export const unarchivePrompt = operation({
   summary: "Unarchive a prompt. Deployments that were archived themselves stay archived",
   method: "POST",
   path: "/prompts/{id}/unarchive",
+  conflicts: true,
   role: "publisher",
   command: "prompt unarchive REF",
   input: { ...ofPrompt, ...changeInfo },

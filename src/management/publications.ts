@@ -74,11 +74,13 @@ export const publishPrompt = operation({
     "Push a version of a prompt by name, and make it live in a deployment. Both are created if they do not exist",
   method: "POST",
   path: "/workspaces/{workspaceId}/publish",
+  answers: "found or created",
+  revision: ["if-match"],
+  conflicts: true,
   role: "editor",
   guardsProtected: true,
   input,
   output: Publication,
-  refusals: ["conflict"],
   requests: ({ deployment }) => deployment === undefined ? [] : requestsOf(deployment),
   locate({ id, version, isNew, deployment }) {
     if (deployment === undefined) return isNew ? `/prompts/${id}/versions/${version}` : undefined;

@@ -16,12 +16,13 @@ import type { Infer, Members } from "../schema/struct.ts";
 import { reportSearch } from "./progress.ts";
 import * as v from "./values.ts";
 import { requireDeployment } from "./deployments.ts";
-import { exportFormats, ExportText, toCsv, toLines } from "./export.ts";
+import { exportFormats, toCsv, toLines } from "./export.ts";
 import type { Export } from "./export.ts";
 import { toPromptfoo } from "./promptfoo.ts";
 import type { Change } from "./commit.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { listSealed } from "./cursors.ts";
+import { exportOperation, listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toScan } from "./record-filter.ts";
@@ -36,11 +37,12 @@ const after = option(v.recordId, "Only what follows this record of the workspace
 const listInput = { ...recordFilter, order, after, ...v.page };
 const listOptions = "[--order newest|oldest] [--after ID] [--limit N] [--cursor CURSOR] [--all] [--page]";
 
-export const listWorkspaceDiagnoses = operation({
+export const listWorkspaceDiagnoses = listOperation({
   id: "listWorkspaceDiagnoses",
   summary: "List the records of a workspace in order of time. A page may be short or empty after a long search",
-  method: "GET",
   path: "/workspaces/{workspaceId}/diagnoses",
+  paged: "newest",
+  conflicts: true,
   command: `record list ${listOptions}`,
   input: { ...inWorkspace, ...listInput },
   output: pageOf(Diagnosis),
@@ -51,11 +53,12 @@ export const listWorkspaceDiagnoses = operation({
   },
 });
 
-export const listDiagnoses = operation({
+export const listDiagnoses = listOperation({
   id: "listDiagnoses",
   summary: "List a deployment's records in order of time. A page may be short or empty after a long search",
-  method: "GET",
   path: "/deployments/{deployId}/diagnoses",
+  paged: "newest",
+  conflicts: true,
   command: `record list --deploy REF ${listOptions}`,
   input: { ...withDeployment, ...listInput },
   output: pageOf(Diagnosis),
@@ -116,28 +119,26 @@ const exportInput = {
 };
 const exportOptions = "[--order newest|oldest] [--format ndjson|csv|promptfoo] [--out FILE] [--force]";
 
-export const exportWorkspaceDiagnoses = operation({
+export const exportWorkspaceDiagnoses = exportOperation({
   id: "exportWorkspaceDiagnoses",
   summary: "Export the records of a workspace in order of time, as JSON lines, CSV or test cases",
-  method: "GET",
   path: "/workspaces/{workspaceId}/diagnoses/export",
+  formats: exportFormats,
+  conflicts: true,
   command: `record export ${exportOptions}`,
   input: { ...inWorkspace, ...exportInput },
-  output: ExportText,
-  isLong: true,
   run: async (management, { workspaceId, deployId, ...request }) =>
     await exportRecords(management, await scopeOfWorkspace(management, { workspaceId, deployId }), request),
 });
 
-export const exportDiagnoses = operation({
+export const exportDiagnoses = exportOperation({
   id: "exportDiagnoses",
   summary: "Export a deployment's records in order of time, as JSON lines, CSV or test cases",
-  method: "GET",
   path: "/deployments/{deployId}/diagnoses/export",
+  formats: exportFormats,
+  conflicts: true,
   command: `record export --deploy REF ${exportOptions}`,
   input: { ...withDeployment, ...exportInput },
-  output: ExportText,
-  isLong: true,
   run: async (management, { deployId, ...request }) =>
     await exportRecords(management, await scopeOfDeployment(management, deployId), request),
 });
@@ -199,6 +200,7 @@ export const deleteSession = operation({
   summary: "Delete all records of a session in a deployment",
   method: "DELETE",
   path: "/deployments/{deployId}/diagnoses",
+  conflicts: true,
   role: "admin",
   command: "record delete --deploy REF --session S",
   input: { ...withDeployment, sessionId: described(v.clientName, "The session of the records") },

@@ -26,6 +26,7 @@ export const renderPrompt = operation({
   summary: "Fill in the variables of a version, by default the newest. Each variable needs a value",
   method: "POST",
   path: "/prompts/{id}/render",
+  conflicts: true,
   role: "viewer",
   input: {
     ...ofPrompt,
@@ -48,6 +49,7 @@ export const diffVersions = operation({
   summary: "Show the differences between two versions as a unified diff. The second version defaults to the newest",
   method: "GET",
   path: "/prompts/{id}/diff",
+  conflicts: true,
   command: "prompt diff REF --from N [--to N]",
   input: {
     ...ofPrompt,

@@ -3,11 +3,11 @@ import { conflict, notFound } from "../common/errors.ts";
 import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
 import { commitAt, idAt } from "../ledger/blocks.ts";
-import { described, oneOf, option, orNull, shape } from "../schema/struct.ts";
+import { described, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
-import { operation } from "./operation.ts";
+import { actorOf, operation } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { requirePlace, requireRecord } from "./records.ts";
 import { requireReview, Review } from "./review-progress.ts";
@@ -41,7 +41,7 @@ const columns = `ordinal, state, reviewer, token_id, leased_until, finished_at, 
 
 const toRecord = readerOf(ReviewRecord);
 
-const actor = option(v.label, "Who reviews. Default: the name of the token");
+const actor = actorOf("Who reviews. Default: the name of the token");
 
 /** A reviewer as rows have them. Two tokens of one name are two reviewers. */
 const reviewerOf = ({ caller }: Management, actor: string | undefined) => ({
@@ -142,7 +142,8 @@ const ending = (id: string, word: string, state: State, summary: string) =>
     command: `review ${word} ID RECORD`,
     input: { id: v.reviewId, recordId: v.recordId, actor },
     output: ReviewRecord,
-    refusals: ["conflict", "gone"],
+    conflicts: true,
+    refusals: ["gone"],
     run: (management, input) => finish(management, input, state),
   });
 

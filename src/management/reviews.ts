@@ -13,6 +13,7 @@ import { reportRead, reportSearch } from "./progress.ts";
 import * as v from "./values.ts";
 import { authorOf } from "./feedback.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
+import { listOperation } from "./declare.ts";
 import { changeInfo, operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { inWorkspace, recordFilter, scopeOfWorkspace, toScan } from "./record-filter.ts";
@@ -38,6 +39,7 @@ export const createReview = operation({
   summary: "Create a review of the records that match a filter now, for people to judge one after the other",
   method: "POST",
   path: "/workspaces/{workspaceId}/reviews",
+  conflicts: true,
   role: "editor",
   command: "review create TITLE [--records N] [--order newest|random] [--seed N] [--name NAME]... [--without-own]",
   input: {
@@ -108,10 +110,9 @@ async function requireNames(store: Store, workspaceId: WorkspaceId, names: strin
   if (declared.length > 0 && other !== undefined) throw feedbackUndeclared(other, "names");
 }
 
-export const listReviews = operation({
+export const listReviews = listOperation({
   id: "listReviews",
   summary: "List the reviews of a workspace with their progress, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/reviews",
   command: "review list",
   input: { workspaceId: v.workspaceId, ...v.page },

@@ -10,7 +10,8 @@ import type { Deployment } from "./deployments.ts";
 import { readFeedbackNames } from "./feedback-names.ts";
 import { guardInput, requireUnits } from "./guards.ts";
 import { withoutSpaces } from "./limits.ts";
-import { operation, pageOf } from "./operation.ts";
+import { changeOperation, listOperation } from "./declare.ts";
+import { pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { ofDeployment } from "./references.ts";
 import { requireRoom } from "./room.ts";
@@ -18,11 +19,10 @@ import { percent, Rollout, rolloutTable } from "./rollouts.ts";
 import { insertInto, updateOf } from "./table.ts";
 import { requireVersion } from "./versions.ts";
 
-export const setRollout = operation({
+export const setRollout = changeOperation({
   id: "setRollout",
   summary:
     "Start a rollout of a version to a share of the callers, or change the share or the guard of the one in progress",
-  method: "POST",
   path: "/deployments/{id}/rollout",
   role: "editor",
   guardsProtected: true,
@@ -117,10 +117,9 @@ async function changeRollout(
   ]);
 }
 
-export const stopRollout = operation({
+export const stopRollout = changeOperation({
   id: "stopRollout",
   summary: "Stop the rollout in progress, so that all callers get the live version",
-  method: "POST",
   path: "/deployments/{id}/rollout/stop",
   role: "editor",
   guardsProtected: true,
@@ -134,11 +133,11 @@ export const stopRollout = operation({
   },
 });
 
-export const listRollouts = operation({
+export const listRollouts = listOperation({
   id: "listRollouts",
   summary: "List the rollouts of a deployment, newest first",
-  method: "GET",
   path: "/deployments/{id}/rollouts",
+  conflicts: true,
   input: { ...ofDeployment, ...v.page },
   output: pageOf(Rollout),
   async run(management, { id, ...page }) {

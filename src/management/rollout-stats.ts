@@ -110,6 +110,7 @@ export const readRolloutStats = operation({
   summary: "Show how the two versions of a rollout differ, in numbers that stay valid however often someone looks",
   method: "GET",
   path: "/deployments/{id}/rollouts/{rollout}/stats",
+  conflicts: true,
   command: "stats rollout REF [--rollout ID] [--difference NUMBER]",
   input: {
     ...ofDeployment,
@@ -121,7 +122,6 @@ export const readRolloutStats = operation({
     ),
   },
   output: RolloutStats,
-  refusals: ["conflict"],
   isLong: true,
   async run(management, { id, rollout: rolloutId, difference }) {
     const scope = await scopeOfDeployment(management, id);

@@ -184,7 +184,7 @@ export function secretsOf<T extends Holder>(
         command: `${auditNoun} rotate ID [--overlap DURATION] [--expires EXPIRY]`,
         input: { id, ...rotation },
         output: issued,
-        refusals: ["conflict"],
+        conflicts: true,
         async run(management, { id, ...input }) {
           await requireMay?.(management, id, "rotate");
           const { rotated, secret } = await rotate(management, id, input);

@@ -16,6 +16,7 @@ import type { Infer, Struct } from "../schema/struct.ts";
 import { reportRead, reportSearch } from "./progress.ts";
 import * as v from "./values.ts";
 import { listSealed } from "./cursors.ts";
+import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import { findParents } from "./parents.ts";
 import { deployIdsOf, inWorkspace, recordFilter, scopeOfWorkspace, toCount, toFilter } from "./record-filter.ts";
@@ -39,13 +40,14 @@ export type Session = Infer<typeof Session>;
 
 const sessionId = described(v.clientName, "The client's name for the session");
 
-export const listSessions = operation({
+export const listSessions = listOperation({
   id: "listSessions",
   summary:
     "List the sessions of a workspace across its deployments, the one with the newest record first. A page may " +
     "be short or empty after a long search",
-  method: "GET",
   path: "/workspaces/{workspaceId}/sessions",
+  paged: "newest",
+  conflicts: true,
   command: "session list [--session-contains TEXT] " +
     "[--limit N] [--cursor CURSOR] [--all] [--page]",
   input: {
@@ -121,11 +123,11 @@ const SessionRecord = shape("SessionRecord", {
   ),
 }) as Struct<{ record: Diagnosis; parentId: RecordId | null }, unknown>;
 
-export const showSession = operation({
+export const showSession = listOperation({
   id: "showSession",
   summary: "Show the records of a session across the deployments of a workspace, oldest first, as a tree",
-  method: "GET",
   path: "/workspaces/{workspaceId}/session-records",
+  paged: "newest",
   command: "session show SESSION [--limit N] [--cursor CURSOR] [--all] [--page]",
   input: { workspaceId: v.workspaceId, sessionId, ...v.page },
   output: pageOf(SessionRecord),

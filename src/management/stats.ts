@@ -59,6 +59,7 @@ export const readStats = operation({
     "Show statistics of a deployment's records by version and over time: failures, statuses, latency, tokens and cost",
   method: "GET",
   path: "/deployments/{deployId}/stats",
+  conflicts: true,
   command: "stats --deploy REF [--interval hour|day|week]",
   input: { ...withDeployment, interval, ...recordFilter },
   output: Stats,
@@ -133,6 +134,7 @@ export const readWorkspaceStats = operation({
   summary: "Show statistics of the records of a workspace, over all, by deployment and over time",
   method: "GET",
   path: "/workspaces/{workspaceId}/stats",
+  conflicts: true,
   command: "stats [--interval hour|day|week]",
   input: {
     ...inWorkspace,

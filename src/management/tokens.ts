@@ -8,7 +8,8 @@ import { text } from "../database/row.ts";
 import { described, oneOf, option, optional, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
-import { hasRole, operation, pageOf, requireRole, roles } from "./operation.ts";
+import { createOperation, listOperation } from "./declare.ts";
+import { hasRole, pageOf, requireRole, roles } from "./operation.ts";
 import type { Caller, Store } from "./operation.ts";
 import { isSamePerson } from "./people.ts";
 import { requireRoom } from "./room.ts";
@@ -44,10 +45,9 @@ const secrets = secretsOf("token", {
   ...tokenTable,
 });
 
-export const createToken = operation({
+export const createToken = createOperation({
   id: "createToken",
   summary: "Create a management token, with the caller's role at most. Its secret is shown only once",
-  method: "POST",
   path: "/tokens",
   role: "admin",
   command: `token create --name NAME --role ${roles.join("|")} [--owner PERSON] [--expires EXPIRY]`,
@@ -63,7 +63,7 @@ export const createToken = operation({
   },
   output: NewToken,
   locate: ({ id }) => `/tokens/${id}`,
-  refusals: ["conflict"],
+  conflicts: true,
   isScoped: true,
   async run(management, { name, role, expiresAt = null, ...input }) {
     const { caller, clock } = management;
@@ -88,10 +88,9 @@ export const createToken = operation({
   },
 });
 
-export const listTokens = operation({
+export const listTokens = listOperation({
   id: "listTokens",
   summary: "List the management tokens that the caller may see, without their secrets, newest first",
-  method: "GET",
   path: "/tokens",
   command: "token list",
   input: v.page,

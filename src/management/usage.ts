@@ -11,6 +11,7 @@ import { described, exactly, listOf, nullable, orNull, shape } from "../schema/s
 import type { Infer } from "../schema/struct.ts";
 import { reportShare } from "./progress.ts";
 import * as v from "./values.ts";
+import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 
 const NamedKeyUsage = exactly({
@@ -93,10 +94,9 @@ export async function namesOf(
   return new Map(rows.map((row) => [text(row, "id"), text(row, "name")]));
 }
 
-export const listMonths = operation({
+export const listMonths = listOperation({
   id: "listMonths",
   summary: "List a workspace's usage by month, newest first",
-  method: "GET",
   path: "/workspaces/{workspaceId}/usage",
   command: "usage months",
   input: { workspaceId: v.workspaceId, ...v.page },

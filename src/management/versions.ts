@@ -12,6 +12,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import type { Change } from "./commit.ts";
 import { Declarations, toDeclarations } from "./declarations.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { operation, pageOf, sources } from "./operation.ts";
 import type { Management, Source, Store } from "./operation.ts";
 import { knownOrigin } from "./origin.ts";
@@ -142,11 +143,11 @@ async function planPush(
   };
 }
 
-export const createPrompt = operation({
+export const createPrompt = createOperation({
   id: "createPrompt",
   summary: "Create a prompt with version 1",
-  method: "POST",
   path: "/workspaces/{workspaceId}/prompts",
+  conflicts: true,
   role: "editor",
   input: {
     workspaceId: v.workspaceId,
@@ -155,7 +156,6 @@ export const createPrompt = operation({
   },
   output: PushResult,
   locate: ({ id }) => `/prompts/${id}`,
-  refusals: ["conflict"],
   async run(management, { workspaceId, ...input }) {
     const { added, ...push } = await planPrompt(management, workspaceId, input);
     await management.commit([added], push.statements);
@@ -187,6 +187,8 @@ export const pushPrompt = operation({
   summary: "Push the next version of a prompt. Content that equals the newest version makes no new one",
   method: "POST",
   path: "/prompts/{id}/versions",
+  answers: "found or created",
+  conflicts: true,
   role: "editor",
   input: {
     ...ofPrompt,
@@ -195,7 +197,7 @@ export const pushPrompt = operation({
   },
   output: PushResult,
   locate: ({ id, version, isNew }) => isNew ? `/prompts/${id}/versions/${version}` : undefined,
-  refusals: ["conflict", "outdated"],
+  refusals: ["outdated"],
   async run(management, { id, ifLatest, ...input }) {
     const prompt = await requireOpenPrompt(management, id);
     if (![undefined, prompt.latestVersion].includes(ifLatest)) throw outdated("Prompt", prompt.name);
@@ -227,11 +229,11 @@ export const pushesOf = (prompts: string): string => `
   select target_id as prompt_id, iif(json_valid(after), after ->> 'latestVersion', null) as version, position
   from audit_log where target_id in (${prompts}) and action in ('prompt.created', 'prompt.pushed')`;
 
-export const listPromptVersions = operation({
+export const listPromptVersions = listOperation({
   id: "listPromptVersions",
   summary: "List a prompt's versions, newest first",
-  method: "GET",
   path: "/prompts/{id}/versions",
+  conflicts: true,
   command: "prompt versions REF",
   input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
@@ -252,6 +254,7 @@ export const getPrompt = operation({
   summary: "Show a prompt and its newest version",
   method: "GET",
   path: "/prompts/{id}",
+  conflicts: true,
   input: { ...ofPrompt },
   output: PromptDetails,
   async run(management, { id }) {
@@ -265,6 +268,7 @@ export const getPromptVersion = operation({
   summary: "Show a version of a prompt",
   method: "GET",
   path: "/prompts/{id}/versions/{version}",
+  conflicts: true,
   input: { ...ofPrompt, version: described(v.positive, "The number of the version") },
   output: PromptVersion,
   run: (management, { id, version }) => requireVersion(management, id, version),

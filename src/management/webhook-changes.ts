@@ -72,6 +72,7 @@ export const rotateWebhook = operation({
     "Replace the secret of a webhook. The new one is shown only once. Deliveries have signatures of both until the overlap ends",
   method: "POST",
   path: "/webhooks/{id}/rotate",
+  conflicts: true,
   role: "admin",
   command: "webhook rotate ID [--overlap DURATION]",
   input: {
@@ -79,7 +80,6 @@ export const rotateWebhook = operation({
     overlapMs: option(v.period, "How long the previous secrets sign too, in milliseconds", { default: day }),
   },
   output: NewWebhook,
-  refusals: ["conflict"],
   async run(management, { id, overlapMs = day }) {
     const before = await requireWebhook(management, id), now = management.clock();
     if (before.format !== "standard") throw conflict(`Webhook ${id} has no secret: ${before.format} has no signature`);

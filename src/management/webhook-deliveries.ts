@@ -8,6 +8,7 @@ import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { EventSubject } from "./events.ts";
 import type { Event } from "./events.ts";
+import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management } from "./operation.ts";
 import { isActive, nextNumber, requireEnabled, requireWebhook } from "./webhooks.ts";
@@ -46,10 +47,9 @@ const failed = option(v.boolean, "Whether to take only those whose last attempt 
   default: false,
 });
 
-export const listWebhookDeliveries = operation({
+export const listWebhookDeliveries = listOperation({
   id: "listWebhookDeliveries",
   summary: "List the deliveries of a webhook in the last 30 days, newest first",
-  method: "GET",
   path: "/webhooks/{id}/deliveries",
   command: "webhook deliveries ID [--failed]",
   input: { id: v.webhookId, failed, ...v.numberedPage },
@@ -84,11 +84,11 @@ export const testWebhook = operation({
   summary: "Send an event webhook.test to a webhook, whichever events it gets",
   method: "POST",
   path: "/webhooks/{id}/test",
+  conflicts: true,
   role: "admin",
   command: "webhook test ID",
   input: { id: v.webhookId },
   output: Numbered,
-  refusals: ["conflict"],
   async run(management, { id }) {
     const { workspaceId } = await requireEnabled(management, id);
     const event = testEvent(management, id, workspaceId);
@@ -115,6 +115,7 @@ export const resendWebhookDeliveries = operation({
   summary: "Send deliveries of a webhook again: one, or all since a time",
   method: "POST",
   path: "/webhooks/{id}/resend",
+  conflicts: true,
   role: "admin",
   command: "webhook resend ID [--delivery N] [--since TIME] [--failed]",
   input: {
@@ -124,7 +125,6 @@ export const resendWebhookDeliveries = operation({
     failed,
   },
   output: Resent,
-  refusals: ["conflict"],
   async run(management, { id, delivery = null, since = null, failed = false }) {
     await requireEnabled(management, id);
     if ((delivery === null) === (since === null)) {

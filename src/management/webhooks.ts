@@ -11,6 +11,7 @@ import { described, oneOf, option, optional, orNull, predicate, shape } from "..
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { actionsOf, typesWanted } from "./event-types.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { insertInto, tableOf } from "./table.ts";
@@ -137,11 +138,11 @@ async function requireRoom({ database }: Store, workspaceId: WorkspaceId | null)
   throw conflict(`There may be at most ${bounds.webhooks} webhooks ${whose}: delete one first`, "too_many_webhooks");
 }
 
-export const createWebhook = operation({
+export const createWebhook = createOperation({
   id: "createWebhook",
   summary: "Create a webhook, which gets the events from now on. Its secret is shown only once",
-  method: "POST",
   path: "/webhooks",
+  conflicts: true,
   role: "admin",
   command: `webhook create --url URL [--events TYPES] [--format ${formats.join("|")}] [--credential FILE]`,
   input: {
@@ -153,7 +154,6 @@ export const createWebhook = operation({
   },
   output: NewWebhook,
   locate: ({ id }) => `/webhooks/${id}`,
-  refusals: ["conflict"],
   isScoped: true,
   async run(management, { events = null, format = "standard", credential = null, ...input }) {
     const { caller, clock } = management;
@@ -186,10 +186,9 @@ export const createWebhook = operation({
   },
 });
 
-export const listWebhooks = operation({
+export const listWebhooks = listOperation({
   id: "listWebhooks",
   summary: "List the webhooks that the caller may see, newest first",
-  method: "GET",
   path: "/webhooks",
   command: "webhook list",
   input: {

@@ -7,6 +7,7 @@ import type { Database } from "../database/database.ts";
 import { described, oneOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import * as v from "./values.ts";
+import { createOperation, listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Store } from "./operation.ts";
 import { defaultStatuses, givenStatuses, statusNames, toStatuses } from "./statuses.ts";
@@ -45,10 +46,9 @@ export const workspaceTable = tableOf(
 
 const defaultMonthlyLimit = 1_000_000;
 
-export const createWorkspace = operation({
+export const createWorkspace = createOperation({
   id: "createWorkspace",
   summary: "Create a workspace",
-  method: "POST",
   path: "/workspaces",
   role: "owner",
   command:
@@ -83,10 +83,9 @@ export const createWorkspace = operation({
   },
 });
 
-export const listWorkspaces = operation({
+export const listWorkspaces = listOperation({
   id: "listWorkspaces",
   summary: "List the workspaces that the caller may see, newest first",
-  method: "GET",
   path: "/workspaces",
   command: "workspace list",
   input: v.page,
