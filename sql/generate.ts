@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { withBounds } from "./bounds.ts";
+import { operationsTable } from "./operations.ts";
 import { shapesModule } from "./shapes.ts";
 
 const root = new URL("..", import.meta.url);
@@ -97,6 +98,8 @@ export const generated: Record<string, () => Promise<string>> = {
   // deno-lint-ignore require-await -- a generator returns a promise
   "src/client/shapes.ts": async () => shapesModule(),
   "src/deploy/README.md": async () => await withBounds(await readText("src/deploy/README.md")),
+  // deno-lint-ignore require-await -- a generator returns a promise
+  "src/management/operations.md": async () => operationsTable(),
 };
 
 if (process.argv[1]?.endsWith("generate.ts")) {

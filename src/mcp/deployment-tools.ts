@@ -18,7 +18,7 @@ const findDeployments = tool({
   description: "Lists deployments, newest first. A deployment serves one version of a prompt, its currentVersion, to " +
     "applications. revision counts its changes: promote and rollback need it. isProtected means that only some roles may change it, and approvals: 1 that " +
     "another person must approve a change.",
-  role: "viewer",
+  runs: [listDeployments],
   input: {
     prompt: option(v.promptReference, "Only deployments of this prompt, by its name or id"),
     ...inWorkspace,
@@ -49,7 +49,7 @@ const promote = tool({
     "Makes a version live in a deployment: applications get it within seconds. Compare it with the live version by " +
     "diff_versions first. Promote only when the user asks for it. Where approvals is 1, this makes nothing live: it opens a " +
     "change request, which the result has in request, and a person other than you approves it in the console. Tell the user so.",
-  role: promoteDeployment.role,
+  runs: [promoteDeployment],
   change: "replaces",
   input: { ...change, version: described(v.positive, "The version to make live") },
   output: promoteDeployment.output,
@@ -63,7 +63,7 @@ const rollback = tool({
   description:
     "Makes the version live again that a deployment served before, or another one that it has served: stats lists them " +
     "in promotions. Roll back only when the user asks for it.",
-  role: rollBackDeployment.role,
+  runs: [rollBackDeployment],
   change: "replaces",
   input: {
     ...change,

@@ -21,7 +21,7 @@ const findPrompts = tool({
   description:
     "Lists the prompts of a workspace, newest first, each with its title and the number of its newest version. " +
     "With text, only those that have it in their name, title or messages.",
-  role: "viewer",
+  runs: [listPrompts],
   input: {
     text: option(v.needle, "Only prompts with this text in the name, the title or the messages"),
     ...inWorkspace,
@@ -39,7 +39,7 @@ const getPrompt = tool({
   description:
     "Returns one version of a prompt, by default the newest: its messages, model settings and variables. Read it " +
     "before you edit a prompt, and give its version to publish_version as baseVersion.",
-  role: "viewer",
+  runs: [showPrompt, getPromptVersion],
   input: { prompt, version: option(v.positive, "Default: the newest version"), ...inWorkspace },
   output: exactly({ ...PromptVersion.schema, latestVersion: described(v.positive, "The newest version") }),
   async run({ call }, { prompt, version, workspaceId }) {
@@ -53,7 +53,7 @@ const diffVersions = tool({
   name: "diff_versions",
   title: "Compare two versions",
   description: "Shows what differs between two versions of a prompt, as a unified diff.",
-  role: "viewer",
+  runs: [showDifferences],
   input: {
     prompt,
     from: described(v.positive, "The first version"),
@@ -128,7 +128,7 @@ const publishVersion = tool({
     "published since, the call fails: read the prompt again, and see whether your change still fits. To create a prompt, give " +
     "a new name of lower-case letters, such as support/assistant, title and messages, and no baseVersion. Content that equals " +
     "the newest version adds none. Publish only what the user asked for.",
-  role: "editor",
+  runs: [pushPrompt, createPrompt, getPromptVersion],
   change: "adds",
   input: {
     prompt,

@@ -30,7 +30,7 @@ const stats = tool({
   description:
     "Statistics of the records of a deployment, over all and by version: failures, latency in ms, tokens, cost in " +
     `USD and feedback. It has the newest ${mostParts} versions and promotions. Times are Unix milliseconds.`,
-  role: "viewer",
+  runs: [readStats],
   isForeign: true,
   input: { deployment, promptVersion, from, to, ...inWorkspace },
   output: exactly(statsMembers),
@@ -49,7 +49,7 @@ const compare = tool({
   description:
     "Compares the records of two deployments, or of two versions of one, with 95 % intervals, and says in a " +
     "sentence what they show. For two versions of a deployment, give it as a and as b, with aVersion and bVersion.",
-  role: "viewer",
+  runs: [compareStats],
   isForeign: true,
   input: {
     a: described(deployment, "The deployment to compare with, such as support/assistant@production"),
@@ -112,7 +112,7 @@ const listRecords = tool({
   description:
     "Lists records, newest first: what applications submitted of their model calls. It shows how each begins; " +
     "get_record shows all of one. A page may be short or empty after a long search: go on while nextCursor is not null.",
-  role: "viewer",
+  runs: [listWorkspaceDiagnoses],
   isForeign: true,
   input: {
     deployment: optional(deployment),
@@ -136,7 +136,7 @@ const getRecord = tool({
   description:
     `Returns a record as JSON text, ${maxBytes} bytes of it at a time: input, output, all that was submitted, and ` +
     "its feedback. With nextCursor as cursor it goes on.",
-  role: "viewer",
+  runs: [getDiagnosis],
   isForeign: true,
   input: {
     record: described(v.recordId, "The id of the record"),
@@ -165,7 +165,7 @@ const giveFeedback = tool({
   description:
     "Says what you think of a record: true or false, a number, or a label, under a name such as correct. It replaces " +
     "what you said before under that name. Each name has one kind of values in a workspace.",
-  role: addFeedback.role,
+  runs: [addFeedback],
   change: "adds",
   input: {
     record: described(v.recordId, "The id of the record"),

@@ -1,7 +1,8 @@
 // What a tool is: a name and a description for models, the least role that may call it, its input and output, and what it runs.
 import { exactly, option } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
-import type { Role } from "../management/operation.ts";
+import { roles } from "../management/operation.ts";
+import type { AnyOperation, Role } from "../management/operation.ts";
 import * as v from "../management/values.ts";
 import type { Session } from "./session.ts";
 
@@ -9,8 +10,8 @@ type Declared<Input, Output extends object> = {
   name: string;
   title: string;
   description: string;
-  /** That of the operations it runs. */
-  role: Role;
+  /** The operations that it runs, besides the one that finds the only workspace. */
+  runs: readonly AnyOperation[];
   /** Whether it may undo what is there. Undefined for a tool that changes nothing. */
   change?: "adds" | "replaces";
   /** Whether its output has texts of strangers: of the users of applications, and of models. */
@@ -19,13 +20,21 @@ type Declared<Input, Output extends object> = {
   run(session: Session, input: Input): Promise<Output>;
 };
 
-/** Any tool. */
-export type Tool = Omit<Declared<never, object>, "output"> & { input: Struct<object, Schema>; output: object };
+/** Any tool. `role` is the least one that may call all of its operations. */
+export type Tool = Omit<Declared<never, object>, "output"> & {
+  role: Role;
+  input: Struct<object, Schema>;
+  output: object;
+};
 
 /** Defines a tool. Its input has only the members of a schema. */
 export const tool = <S extends Schema, Output extends object>(
   { input, ...declared }: Declared<Members<S>, Output> & { input: S },
-): Tool => ({ ...declared, input: exactly<Schema>(input) });
+): Tool => ({
+  ...declared,
+  role: roles.findLast((role) => declared.runs.some((operation) => operation.role === role))!,
+  input: exactly<Schema>(input),
+});
 
 /** An input member: where to look, for callers who may see several workspaces. */
 export const inWorkspace = {

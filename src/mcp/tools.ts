@@ -12,7 +12,7 @@ import { plainSchema } from "./schemas.ts";
 import type { Session } from "./session.ts";
 import type { Tool } from "./tool.ts";
 
-const tools: readonly Tool[] = [...promptTools, ...deploymentTools, ...recordTools];
+export const tools: readonly Tool[] = [...promptTools, ...deploymentTools, ...recordTools];
 
 /** Stands before what strangers wrote. */
 export const foreignNotice =
