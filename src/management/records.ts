@@ -2,7 +2,7 @@
 import type { Page } from "../common/domain.ts";
 import { deleted, notFound } from "../common/errors.ts";
 import { sha256 } from "../common/ids.ts";
-import type { DeploymentId, RecordId } from "../common/ids.ts";
+import type { RecordId } from "../common/ids.ts";
 import { eachPage } from "../database/page.ts";
 import { findLogRange } from "../ledger/blocks.ts";
 import { deleteDiagnoses } from "../ledger/deletions.ts";
@@ -15,7 +15,6 @@ import { described, oneOf, option, shape } from "../schema/struct.ts";
 import type { Infer, Members } from "../schema/struct.ts";
 import { reportSearch } from "./progress.ts";
 import * as v from "./values.ts";
-import { requireDeployment } from "./deployments.ts";
 import { exportFormats, toCsv, toLines } from "./export.ts";
 import type { Export } from "./export.ts";
 import { toPromptfoo } from "./promptfoo.ts";
@@ -25,9 +24,10 @@ import { listSealed } from "./cursors.ts";
 import { exportOperation, listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import type { Management, Store } from "./operation.ts";
-import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toScan } from "./record-filter.ts";
+import { deployIdsOf, recordFilter, toScan } from "./record-filter.ts";
 import type { Scope } from "./record-filter.ts";
-import { withDeployment } from "./references.ts";
+import { onRecords } from "./record-scopes.ts";
+import type { Records } from "./record-scopes.ts";
 
 export const Deletion = shape("Deletion", { deleted: described(v.count, "How many records were deleted") });
 export type Deletion = Infer<typeof Deletion>;
@@ -35,6 +35,7 @@ export type Deletion = Infer<typeof Deletion>;
 const order = option(oneOf("newest", "oldest"), "Which end of the log comes first", { default: "newest" });
 const after = option(v.recordId, "Only what follows this record of the workspace in the order");
 const listInput = { ...recordFilter, order, after, ...v.page };
+const list = onRecords(listInput, listRecords);
 const listOptions = "[--order newest|oldest] [--after ID] [--limit N] [--cursor CURSOR] [--all] [--page]";
 
 export const listWorkspaceDiagnoses = listOperation({
@@ -44,13 +45,9 @@ export const listWorkspaceDiagnoses = listOperation({
   paged: "newest",
   conflicts: true,
   command: `record list ${listOptions}`,
-  input: { ...inWorkspace, ...listInput },
+  ...list.ofWorkspace,
   output: pageOf(Diagnosis),
   isLong: true,
-  async run(management, { workspaceId, deployId, ...request }) {
-    const scope = await scopeOfWorkspace(management, { workspaceId, deployId });
-    return await listRecords(management, "workspace records", scope, request);
-  },
 });
 
 export const listDiagnoses = listOperation({
@@ -60,18 +57,15 @@ export const listDiagnoses = listOperation({
   paged: "newest",
   conflicts: true,
   command: `record list --deploy REF ${listOptions}`,
-  input: { ...withDeployment, ...listInput },
+  ...list.ofDeployment,
   output: pageOf(Diagnosis),
   isLong: true,
-  run: async (management, { deployId, ...request }) =>
-    await listRecords(management, "records", await scopeOfDeployment(management, deployId), request),
 });
 
-/** A page of records. `list` names the list to which its cursors belong. */
+/** A page of records. A cursor is of the list of a workspace or of that of a deployment. */
 async function listRecords(
   management: Management,
-  list: string,
-  scope: Scope,
+  { of, ...scope }: Records,
   { limit, cursor, order, after, ...filter }: Members<typeof listInput>,
 ): Promise<Page<Diagnosis>> {
   const start = after && await positionOf(management, scope, after);
@@ -79,7 +73,7 @@ async function listRecords(
   const how = { order, report: reportSearch(management) };
   return await listSealed(
     management,
-    list,
+    of === "workspace" ? "workspace records" : "records",
     scope.workspace.id,
     { limit, cursor },
     // A cursor is of a page behind the start.
@@ -117,6 +111,7 @@ const exportInput = {
     { default: "ndjson" },
   ),
 };
+const exported = onRecords(exportInput, exportRecords);
 const exportOptions = "[--order newest|oldest] [--format ndjson|csv|promptfoo] [--out FILE] [--force]";
 
 export const exportWorkspaceDiagnoses = exportOperation({
@@ -126,9 +121,7 @@ export const exportWorkspaceDiagnoses = exportOperation({
   formats: exportFormats,
   conflicts: true,
   command: `record export ${exportOptions}`,
-  input: { ...inWorkspace, ...exportInput },
-  run: async (management, { workspaceId, deployId, ...request }) =>
-    await exportRecords(management, await scopeOfWorkspace(management, { workspaceId, deployId }), request),
+  ...exported.ofWorkspace,
 });
 
 export const exportDiagnoses = exportOperation({
@@ -138,9 +131,7 @@ export const exportDiagnoses = exportOperation({
   formats: exportFormats,
   conflicts: true,
   command: `record export --deploy REF ${exportOptions}`,
-  input: { ...withDeployment, ...exportInput },
-  run: async (management, { deployId, ...request }) =>
-    await exportRecords(management, await scopeOfDeployment(management, deployId), request),
+  ...exported.ofDeployment,
 });
 
 async function exportRecords(
@@ -195,6 +186,11 @@ export const deleteDiagnosis = operation({
 
 const deletionBatch = 200; // records in a transaction, if they are small
 
+export const sessionDeletion = onRecords(
+  { sessionId: described(v.clientName, "The session of the records") },
+  deleteRecords,
+);
+
 export const deleteSession = operation({
   id: "deleteSession",
   summary: "Delete all records of a session in a deployment",
@@ -203,22 +199,19 @@ export const deleteSession = operation({
   conflicts: true,
   role: "admin",
   command: "record delete --deploy REF --session S",
-  input: { ...withDeployment, sessionId: described(v.clientName, "The session of the records") },
+  ...sessionDeletion.ofDeployment,
   output: Deletion,
   isLong: true,
-  async run(management, { deployId, sessionId }) {
-    const { workspaceId } = await requireDeployment(management, deployId);
-    return await deleteRecords(management, { id: deployId, workspaceId }, [deployId], sessionId);
-  },
 });
 
-/** Deletes the records of a session in these deployments. `target` is what the audit log names. */
-export async function deleteRecords(
+/** Deletes the records of a session. The audit log names the workspace or the deployment that they are of. */
+async function deleteRecords(
   { database, clock, report, commit }: Management,
-  target: Pick<Change, "id" | "workspaceId">,
-  deployIds: DeploymentId[],
-  sessionId: string,
+  records: Records,
+  { sessionId }: { sessionId: string },
 ): Promise<Deletion> {
+  const { of, workspace, deployments } = records, deployIds = deployIdsOf(records);
+  const target = { id: of === "workspace" ? workspace.id : deployments[0]!.id, workspaceId: workspace.id };
   // The log gets only a hash, because the session may be the name of a person who wants to be forgotten.
   const before = { sessionHash: await sha256(sessionId) };
   const entry: Change[] = [{ action: "session.deleted", ...target, before }];

@@ -20,7 +20,7 @@ import { listOperation } from "./declare.ts";
 import { operation, pageOf } from "./operation.ts";
 import { findParents } from "./parents.ts";
 import { deployIdsOf, inWorkspace, recordFilter, scopeOfWorkspace, toCount, toFilter } from "./record-filter.ts";
-import { deleteRecords, Deletion } from "./records.ts";
+import { Deletion, sessionDeletion } from "./records.ts";
 import { failuresOf } from "./statuses.ts";
 
 const Session = shape("Session", {
@@ -163,10 +163,7 @@ export const deleteWorkspaceSession = operation({
   input: { workspaceId: v.workspaceId, sessionId },
   output: Deletion,
   isLong: true,
-  async run(management, { workspaceId, sessionId }) {
-    const deployIds = deployIdsOf(await scopeOfWorkspace(management, { workspaceId }));
-    return await deleteRecords(management, { id: workspaceId, workspaceId }, deployIds, sessionId);
-  },
+  run: sessionDeletion.ofWorkspace.run,
 });
 
 export const sessionOperations = [listSessions, showSession, deleteWorkspaceSession];
