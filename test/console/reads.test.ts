@@ -23,7 +23,7 @@ function distant(database: Database) {
     asked.add(JSON.stringify(statement));
     await new Promise<void>((resolve) => {
       // Whatever the page does without the database is done before the next trip.
-      if (waiting.push(resolve) === 1) setTimeout(leave, 5);
+      if (waiting.push(resolve) === 1) setTimeout(leave, 20);
     });
     return await database.read(statement);
   };
