@@ -1,4 +1,4 @@
-// The client: prompts, records, feedback, and what holds them together.
+// The client: combines prompts, records and feedback.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { need, toClientError } from "./errors.ts";
 import { createEvents } from "./events.ts";
@@ -19,13 +19,13 @@ import type { Runtime } from "./runtime.ts";
 import type { DiagnosisItem, DiagnosisResponse } from "./shapes.ts";
 import { closed, createTransport } from "./transport.ts";
 
-/** What a client has done, and what it holds. */
+/** Activity and queue sizes of a client. */
 export type ClientStats = Totals & Held & {
-  /** Reads that the service answered with a prompt or 304. Each costs one of the quota. */
+  /** Reads that the service answered with a prompt. Each counts against the quota. */
   reads: number;
 };
 
-/** Reads prompts of which nothing is known, or those that `promptledger types` has described, by their references. */
+/** Reads a prompt by id or, for prompts described by `promptledger types`, by a known reference. */
 type ReadPrompt<Known> = unknown extends Known
   // The type of a fallback must not become that of the served prompt.
   ? <Config = Record<string, unknown>>(
@@ -40,8 +40,8 @@ type ReadPrompt<Known> = unknown extends Known
 /** A client of one service, with one key. `Known` is the type `Prompts` that `promptledger types` writes. */
 export type Client<Known = unknown> = {
   /**
-   * The active prompt of a deployment, by its id or reference. With a `fallback` it never rejects. Otherwise it rejects with a
-   * PromptLedgerError if there is neither a response nor a copy that may be served.
+   * The active prompt of a deployment, by its id or reference. With a `fallback` it never rejects. Otherwise it rejects
+   * with a PromptLedgerError if there is neither a response nor a copy that may be served.
    */
   prompt: ReadPrompt<Known>;
   /** Stores a record and resolves with its id. Rejects with a PromptLedgerError. */
@@ -49,18 +49,18 @@ export type Client<Known = unknown> = {
   /** Queues a record. Never throws. */
   record(record: DiagnosisItem): void;
   /**
-   * Queues feedback on a record that its id names or, for two days, the idempotency key that it was or will be sent under. Never
-   * throws.
+   * Queues feedback on a record, named by its id or, for two days, by the idempotency key that it was or will be sent
+   * under. Never throws.
    */
   feedback(record: string, given: GivenFeedback): void;
-  /** Sends what is queued without delay. Resolves when all of it is settled, or after `timeout` ms (default: 5,000). */
+  /** Sends all queued items without delay. Resolves when they are settled, or after `timeout` ms (default: 5,000). */
   flush(options?: { timeout?: number }): Promise<void>;
-  /** Calls a listener with each event from now on, and returns a function that ends that. */
+  /** Adds a listener for events from now on. Returns a function that removes it. */
   on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void;
   stats(): ClientStats;
   /**
-   * Sends what is queued for `timeout` ms at most (default: 5,000), ends everything that is under way, and resolves with what
-   * became of all records and all feedback of this client. Never rejects.
+   * Sends queued items for at most `timeout` ms (default: 5,000), aborts everything in progress, and resolves with the
+   * totals of this client's records and feedback. Never rejects.
    */
   close(options?: { timeout?: number }): Promise<Totals>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -71,7 +71,7 @@ const sum = <T extends Totals>(ofRecords: T, ofFeedback: T): T => {
   return ofRecords;
 };
 
-/** Makes a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
+/** Creates a client on a runtime. Opens and starts nothing: Workers allow neither before a request. */
 export const createClientOn = (host: Runtime, given: ClientOptions): Client => {
   const { now } = host;
   const runtime = { ...host, now: steady(now) };
@@ -107,12 +107,12 @@ export const createClientOn = (host: Runtime, given: ClientOptions): Client => {
       enqueue(pieces, "invalid_feedback", () => {
         const { about, record, id = record } = target;
         const { name, value, author = "" } = given;
-        // JSON would make it null, which withdraws.
+        // JSON would turn NaN into null, which withdraws.
         need(value === null || JSON.stringify(value) !== "null", "value must be finite");
         pieces.add({ ...given, record: id }, target, "", JSON.stringify([about, name, author]));
       }),
     feedbackToken(target, given) {
-      // The record's name and the time are those of the call.
+      // Captures the record's name and the time of the call.
       const known = { ...target }, at = now();
       return import("./token.ts").then(({ makeToken }) => makeToken(need, apiKey, known, given, at))
         .catch((error: unknown) => {
@@ -128,7 +128,7 @@ export const createClientOn = (host: Runtime, given: ClientOptions): Client => {
       const masked = maskRecord(record, mask, now());
       need(masked, "The mask left out the record");
       const { deployId, idempotencyKey, ...body } = masked!;
-      // A header would lose some characters, and fail with others as if the service were away.
+      // A header trims some characters and rejects others, as if the service were unreachable.
       need(/^[ -~]{1,255}$/.test(idempotencyKey!), "idempotencyKey must be 1 to 255 printable ASCII characters");
       const path = `/v1/diagnosis?deployId=${encodeURIComponent(deployId)}`;
       const headers = { "Idempotency-Key": JSON.stringify(idempotencyKey) };

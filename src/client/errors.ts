@@ -1,6 +1,6 @@
-// Every error of the client. Programs tell them apart by class or by `code`, which stays the same from release to release.
+// Errors of the client. Programs tell them apart by class or by `code`, which is stable across releases.
 
-/** What may be known of an error besides its code and message. */
+/** Optional properties of an error. */
 export type ErrorFacts = {
   status?: number;
   requestId?: string | undefined;
@@ -19,13 +19,13 @@ export class PromptLedgerError extends Error {
   override name = "PromptLedgerError";
   /** The reason, for programs: `deployment_not_found`, `quota_exhausted`, `timeout` and so on. */
   declare readonly code: string;
-  /** The status of the response; undefined if there was none. */
+  /** HTTP status of the response; undefined if there was none. */
   declare readonly status: number | undefined;
-  /** The id under which the service has logged the request; undefined if there was no response. */
+  /** Id of the request in the service's log; undefined if there was no response. */
   declare readonly requestId: string | undefined;
-  /** Whether the same request may succeed if it is sent again. */
+  /** True if the same request may succeed when it is sent again. */
   declare readonly retryable: boolean;
-  /** How long the service asked to wait before that, in ms. */
+  /** Delay that the service asked for before that, in ms. */
   declare readonly retryAfter: number | undefined;
 
   constructor(code: string, message: string, facts: ErrorFacts = {}) {
@@ -45,7 +45,7 @@ export class AuthenticationError extends PromptLedgerError {
 }
 
 /**
- * The service refused what was sent: 400, 413 or 422. The message names the field.
+ * The service refused the request: 400, 413 or 422. The message names the field.
  *
  * @example
  * if (error instanceof InvalidRequestError) console.error(error.message);
@@ -72,18 +72,18 @@ export class NotFoundError extends PromptLedgerError {
  */
 export class QuotaExceededError extends PromptLedgerError {
   override name = "QuotaExceededError";
-  /** Requests that the workspace has a month. */
+  /** Monthly request limit of the workspace. */
   declare readonly limit: number;
-  /** Requests that were accepted this month. */
+  /** Requests accepted this month. */
   declare readonly used: number;
-  /** When the next month begins. */
+  /** Start of the next month. */
   declare readonly resetAt: Date;
-  /** Where a higher limit can be had, if the operator has said. */
+  /** URL for a higher limit; null if the operator has not set one. */
   declare readonly upgradeUrl: string | null;
 }
 
 /**
- * The service cannot be reached, is too slow or overloaded, or what answers is not promptledger.
+ * The service is unreachable, too slow or overloaded, or the response is not from promptledger.
  *
  * @example
  * if (error instanceof UnavailableError) return fallback;
@@ -109,21 +109,21 @@ export class MissingVariablesError extends PromptLedgerError {
   }
 }
 
-/** The code of a response that is not the service's own. */
+/** Code of a response that did not come from the service. */
 export const unexpected = "unexpected_response";
 
-/** Throws the error of an option or an argument, unless it can be used. */
+/** Throws an `invalid_argument` error unless the value is usable. */
 export const need = (isUsable: unknown, message: string): void => {
   if (!isUsable) throw new PromptLedgerError("invalid_argument", message);
 };
 
-/** Any value that was thrown, as an error of the client. Most come of records. */
+/** Converts any thrown value to an error of the client. The default code is for records. */
 export const toClientError = (cause: unknown, code = "invalid_record"): PromptLedgerError =>
   cause instanceof PromptLedgerError ? cause : new PromptLedgerError(code, String(cause), { cause });
 
-/** The service is not there for now. */
+/** Retryable error: the service is unavailable. */
 export const unavailable = (code: string, message: string, cause?: object): UnavailableError =>
   new UnavailableError(code, message, { retryable: true, cause });
 
-/** There was no response in time. */
+/** Error for a request that timed out. */
 export const tooSlow = (ms: number): UnavailableError => unavailable("timeout", `No response within ${ms} ms`);

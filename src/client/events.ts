@@ -2,35 +2,35 @@
 import type { PromptLedgerError } from "./errors.ts";
 import { maxPrompts } from "./limits.ts";
 
-/** The events, and what their listeners get. */
+/** Events, and the arguments of their listeners. */
 export type ClientEvents = {
   /** Another version of a prompt is served from now on. */
   change: { deployId: string; from: number; to: number };
   /** A prompt that could not be refreshed is served although it is older than `maxAge`. `age` is in ms. */
   stale: { deployId: string; version: number; age: number; error: PromptLedgerError };
   /**
-   * A request has failed whose error no caller gets. Of several in a row, only the first one emits it. Each loss of records or
-   * of feedback does, with their number.
+   * A request failed whose error no caller receives. Emitted for the first of several failures in a row, and for each
+   * loss of records or feedback, with their number.
    */
   error: { error: PromptLedgerError; deployId?: string | undefined; records?: number; feedback?: number };
-  /** What had emitted `error` works again. */
+  /** The source of an `error` event works again. */
   recover: { deployId?: string | undefined };
   /**
-   * Records, or feedback, are dropped from now on. Emitted once for each, until its queue is at most half full again. `close()`
-   * emits it too, with the number of `records` or pieces of `feedback` that it gave up.
+   * A queue of records or feedback began to drop items. Emitted once, until that queue is at most half full again.
+   * `close()` emits it too, with the number of `records` or pieces of `feedback` that it gave up.
    */
   drop: { error: PromptLedgerError; records?: number; feedback?: number };
 };
 
 export type Events = {
-  /** Calls a listener from now on, and returns a function that ends that. */
+  /** Adds a listener. Returns a function that removes it. */
   on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void;
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void;
-  /** Emits `error`, unless what it is about has failed before, and not worked since. */
+  /** Emits `error`, unless `about` is failing already. */
   fail(about: string, error: PromptLedgerError, deployId?: string): void;
-  /** Emits `recover`, if that has failed. */
+  /** Emits `recover` if `about` was failing. */
   succeed(about: string, deployId?: string): void;
-  /** Nothing is emitted from now on. */
+  /** Stops all events. */
   close(): void;
 };
 
@@ -42,7 +42,7 @@ export const createEvents = (): Events => {
   const emit: Events["emit"] = (name, event) => {
     const own = listeners[name];
     const { error } = event as Partial<ClientEvents["error"]>;
-    // Losses that nobody listens for must not go unseen.
+    // The first loss without a listener is printed.
     if (!own && error && !hasWarned && name !== "stale") {
       hasWarned = true;
       console.warn("promptledger:", error.message);
@@ -51,7 +51,7 @@ export const createEvents = (): Events => {
       try {
         listener(event as never);
       } catch {
-        // A listener that fails must not take down what the client does behind the application.
+        // A failing listener must not stop the client's background work.
       }
     }
   };

@@ -1,24 +1,24 @@
-// Feedback on records: what is given, and what names its record.
+// Types of feedback on records.
 import type { FeedbackItem } from "./shapes.ts";
 
-/** Feedback on a record. Another `value` of the same name and author replaces it, and null withdraws it. */
+/** Feedback on a record. A later `value` of the same name and author replaces it, and null withdraws it. */
 export type GivenFeedback = Omit<FeedbackItem, "record" | "sessionId" | "deployId">;
 
-/** What a token permits, and until when. */
+/** Permissions and expiry of a feedback token. */
 export type FeedbackTokenOptions = {
-  /** The names of feedback. */
+  /** Names of the permitted feedback. */
   names: readonly string[];
-  /** In how many ms it expires, or when: within 2 days, and within 30 once the record is known to be stored. */
+  /** Lifetime in ms, or time of expiry: within 2 days, or 30 days once the record is known to be stored. */
   expires: number | Date;
-  /** Whose feedback it is. Default: empty, one voice for the record. */
+  /** Author of the feedback. Default: empty, one voice for the record. */
   author?: string;
 };
 
-/** A record, as feedback is about it. */
+/** The record that feedback is about. */
 export type Target = {
-  /** What stays the same when its id becomes known. */
+  /** Stable key, unchanged when the id becomes known. */
   about: string;
-  /** Its idempotency key, or what the application names it by; undefined if the mask has left it out. */
+  /** Its idempotency key, or the application's name for it; undefined if the mask removed the record. */
   record: string | undefined;
   /** Its id, once the service has stored it. */
   id?: string;

@@ -3,24 +3,24 @@ import { fillText, soleVariable } from "../common/template.ts";
 import { MissingVariablesError, need } from "./errors.ts";
 import type { Message } from "./shapes.ts";
 
-/** Values of variables by their names. One that is undefined or null counts as missing. */
+/** Values of variables by name. Undefined and null count as missing. */
 export type Values = Readonly<Record<string, Value | null | undefined>>;
 export type Value = string | number | bigint | boolean;
 
-/** Messages to put in the place of a message whose content is one variable and nothing else, by the variable's name. */
+/** Lists of messages by variable name. Each replaces a message whose content is only that variable. */
 export type MessageLists = Readonly<Record<string, readonly object[]>>;
 
-/** What happens to variables without a value: `throw` is the default, `keep` leaves them, `empty` removes them. */
+/** Handling of variables without a value: `throw` is the default, `keep` leaves them, `empty` removes them. */
 export type FillOptions = { missing?: "throw" | "keep" | "empty" };
 
-/** A member that is the object's own. */
+/** Returns an own member, or undefined. */
 export const own = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 /**
- * Fills in the `{{variables}}` in all strings of the messages but keys. Nothing in a value is filled in again. `{{"{{"}}` becomes
- * `{{`, unless `missing` is `keep`. Returns new
- * messages. Throws a MissingVariablesError if a variable has no value, unless `missing` is `keep` or `empty`.
+ * Fills in the `{{variables}}` in all strings of the messages but keys. Values are not filled in again. `{{"{{"}}`
+ * becomes `{{`, unless `missing` is `keep`. Returns new messages. Throws a MissingVariablesError if a variable has no
+ * value, unless `missing` is `keep` or `empty`.
  *
  * @example
  * const { messages } = await service.readPrompt({ key, deployId });
@@ -36,7 +36,7 @@ export const fillMessages = (
 
   const textOf = (name: string): string | undefined => {
     const value = own(values, name) ?? (missing === "empty" ? "" : undefined);
-    // A careless value would put "[object Object]" before the model.
+    // Otherwise the model would read "[object Object]".
     need(Object(value) !== value, `Variable ${name} must be a text`);
     if (value === undefined) names.add(name);
     return value?.toString();

@@ -38,8 +38,8 @@ export type { DiagnosisItem, Message } from "./shapes.ts";
 export type { SnapshotStore } from "./snapshot.ts";
 
 /**
- * Makes a client. It opens and starts nothing before the first prompt or record. Throws if an option is invalid. With a type
- * `Prompts` that has variables which need no value, it takes the constant `prompts` of the same module.
+ * Creates a client. It opens and starts nothing before the first prompt or record. Throws if an option is invalid. If
+ * `Known` has variables that need no value, the option `prompts` is required: the constant of the same module.
  *
  * @example
  * const ledger = createClient({ url: "http://127.0.0.1:8787", apiKey: "pl_…" });

@@ -1,9 +1,9 @@
-// What is kept of prompts: nothing, or a snapshot, whose file is loaded once there is something to keep or to find.
+// Opens the snapshot of prompts, if there is one. Its module is loaded on first use.
 import { toClientError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import type { Snapshot, SnapshotStore } from "./snapshot.ts";
 
-/** Uses a snapshot, which is opened the first time. Does nothing without a path or a store. Never rejects. */
+/** Runs `act` on the snapshot, opened the first time. Does nothing without a path or a store. Never rejects. */
 export type UseSnapshot = <T>(act: (snapshot: Snapshot) => Promise<T> | T) => Promise<T | undefined>;
 
 export const openSnapshot = (

@@ -1,40 +1,40 @@
-// The times, in ms, and the bounds of the client that are no options. They stand in a file without imports, because bundlers put
-// such constants where they are used.
+// Times, in ms, and limits of the client that are not options. The file has no imports, because bundlers then inline
+// its constants.
 
 export const watchEvery = 15_000;
-/** Without a prompt being asked for, the watch rests after this time. */
+/** The watch pauses after this time without a request for a prompt. */
 export const restAfter = 600_000;
 
 export const firstBackOff = 250;
-/** Of a retry that somebody waits for, of the watch, and of what is done behind. */
+/** Maximum back-off of a foreground retry, the watch, and background work. */
 export const longestWait = 5_000;
 export const longestWatchBackOff = 15_000;
 export const maxBackOff = 60_000;
-/** A service that asks to wait longer is not waited for. */
+/** Longer pauses that the service asks for are not waited out. */
 export const longestRetryAfter = 30_000;
-/** What was refused is not tried again for this time. */
+/** Time before a refused request is tried again. */
 export const refusedFor = 60_000;
-/** A record that was set aside is sent again after this time. */
+/** Time before a record that was set aside is sent again. */
 export const asideFor = 300_000;
 
-/** How long a request may take once the application asks for nothing any more. A process that has ended waits for it. */
+/** Timeout of a request once the application is idle. It delays the exit of the process by as much. */
 export const idleTime = 3_000;
-/** The same since the application last asked for something. */
+/** Time that the application counts as active after its last call. */
 export const activeTime = 4_000;
-/** The size of a response, decompressed. Prompts are at most as large. */
+/** Maximum size of a decompressed response, and so of a prompt. */
 export const maxResponseBytes = 8_388_608;
 
-/** How many prompts are cached, and how many failures are remembered. */
+/** Maximum number of cached prompts, and of remembered failures. */
 export const maxPrompts = 1_000;
 
 export const batchSize = 50;
 export const feedbackBatchSize = 500;
 export const batchDelay = 1_000;
-/** The service takes bodies of 1 MiB unless it is configured otherwise. */
+/** Below the service's default body limit of 1 MiB. */
 export const maxBatchBytes = 1_000_000;
-/** How many batches are sent at the same time. */
+/** Maximum number of concurrent batches. */
 export const maxSends = 4;
-/** A record, or feedback, is tried for this time. The service knows its key for two days. */
+/** Records and feedback are retried for this time. The service remembers their keys for two days. */
 export const oldestRecord = 86_400_000;
 
 export const flushTime = 5_000;

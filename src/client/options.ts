@@ -1,4 +1,4 @@
-// The options of a client: their defaults, and what is wrong with them.
+// Options of a client: defaults and validation.
 import { need } from "./errors.ts";
 import { watchEvery } from "./limits.ts";
 import type { PromptDefaults } from "./prompt.ts";
@@ -9,40 +9,43 @@ import type { SnapshotStore } from "./snapshot.ts";
 /** All times are in milliseconds. */
 export type ClientOptions = {
   /**
-   * Where the service is, without `/v1`, credentials and query. Default: the environment's PROMPTLEDGER_URL. With `fetch` it may be
-   * left out.
+   * URL of the service, without `/v1`, credentials and query. Default: the environment's PROMPTLEDGER_URL. Optional
+   * with `fetch`.
    */
   url?: string | undefined;
   /**
-   * An API key of the workspace. Default: the environment's PROMPTLEDGER_API_KEY. null sends no key, for a page whose
-   * requests pass a server of yours that adds it.
+   * API key of the workspace. Default: the environment's PROMPTLEDGER_API_KEY. null sends no key, for a page whose
+   * requests pass through your own server, which adds it.
    */
   apiKey?: string | null | undefined;
   /** Sends requests. Default: the global `fetch`. `service.fetch` of an embedded service opens no socket. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** How long a prompt counts as fresh after it was last known to be live. Default: 60,000. */
+  /** Time that a prompt counts as fresh after it was last known to be live. Default: 60,000. */
   maxAge?: number | undefined;
-  /** How long a prompt is served while it cannot be refreshed. Default: 24 hours. */
+  /** Time that a prompt is served while it cannot be refreshed. Default: 24 hours. */
   maxStale?: number | undefined;
-  /** Within which time a promotion arrives: asks after 80 to 90 % of it. false: only before a prompt is read again. Default: 15,000. */
+  /**
+   * Maximum delay of a promotion: polls after 80 to 90 % of it. false: only before a prompt is read again. Default:
+   * 15,000.
+   */
   watch?: number | false | undefined;
-  /** The path of a file, or a store, that keeps the last prompts for the next start. Default: none. */
+  /** Path of a file, or a store, that keeps the last prompts for the next start. Default: none. */
   snapshot?: string | SnapshotStore | undefined;
-  /** How long `prompt()` waits for the service. Default: 3,000. */
+  /** Time that `prompt()` waits for the service. Default: 3,000. */
   readTimeout?: number | undefined;
-  /** How long a request may take, that of a read that `prompt()` no longer waits for too. Default: 20,000. */
+  /** Timeout of a request, also of a read that `prompt()` no longer waits for. Default: 20,000. */
   submitTimeout?: number | undefined;
-  /** How often a read and `submit()` are sent again. Default: 2. */
+  /** Number of retries of a read and of `submit()`. Default: 2. */
   retries?: number | undefined;
-  /** How many records may be queued, and how many pieces of feedback. Default: 10,000. */
+  /** Maximum number of queued records, and of queued pieces of feedback. Default: 10,000. */
   maxQueued?: number | undefined;
-  /** How many bytes of records may be queued, and how many of feedback. Default: 32 MiB. */
+  /** Maximum size of queued records, and of queued feedback, in bytes. Default: 32 MiB. */
   maxQueuedBytes?: number | undefined;
-  /** The constant `prompts` that `promptledger types` writes: `fill` then knows which variables need no value. Default: none. */
+  /** The constant `prompts` from `promptledger types`, which lists the variables that need no value. Default: none. */
   prompts?: PromptDefaults | undefined;
-  /** Removes from each record what must stay in the process: null leaves out the record. Default: none. */
+  /** Removes from each record what must stay in the process. null drops the record. Default: none. */
   mask?: Mask | undefined;
-  /** Has the platform keep the process until a promise has settled, as Workers and Vercel do. Default: none. */
+  /** Keeps the process alive until a promise has settled, as on Workers and Vercel. Default: none. */
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 };
 
@@ -58,17 +61,17 @@ const numbers = {
   maxQueuedBytes: 33_554_432,
 };
 
-/** The options with their defaults. Throws the first fault. */
+/** Applies defaults. Throws on the first invalid option. */
 export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime) => {
   const { fetch, waitUntil } = options;
   const { url = env(urlName) ?? (fetch && "http://promptledger.invalid") } = options;
   const { apiKey = env(keyName) } = options;
   // A key that was read from a file may end with a line break. The error of an invalid header would show the key.
   const key = apiKey?.trim();
-  // Errors show the url, and a request may have no credentials in its own.
+  // Errors contain the url, and `Request` accepts no credentials in one.
   need(/^https?:[^?#@]+$/.test(url!), `Give url (http(s), no credentials or query), or set ${urlName}`);
   need(apiKey === null || /^[!-~]+$/.test(key ?? ""), `Give apiKey (no spaces), or set ${keyName}`);
-  // A process that is frozen between requests cannot look behind.
+  // A process frozen between requests cannot poll in the background.
   const read = { ...numbers, watch: hasTimers && !waitUntil ? watchEvery : 0 };
   for (const name of Object.keys(read) as (keyof typeof read)[]) {
     read[name] = +(options[name] ?? read[name]);
@@ -79,7 +82,7 @@ export const readOptions = (options: ClientOptions, { env, hasTimers }: Runtime)
     ...read,
     url: url!.replace(/\/*(\/v1)?\/*$/, ""),
     apiKey: key,
-    // Looked up with each request, as others may replace it.
+    // Looked up with each request, as it may be replaced.
     fetch: fetch ?? ((request: Request) => globalThis.fetch(request)),
   };
 };

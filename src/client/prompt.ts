@@ -1,4 +1,4 @@
-// A prompt as the application gets it: its content, its variables filled in, and the record of a call that is made with it.
+// A prompt for the application: its content, its variables filled in, and the record of a call made with it.
 import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
@@ -6,40 +6,40 @@ import { contentOf } from "./record.ts";
 import type { DiagnosisItem, Message, ServedPrompt, ServedRollout } from "./shapes.ts";
 import { newUuid } from "./uuid.ts";
 
-/** Where a prompt comes from. */
+/** Origin of a prompt's content. */
 export type PromptSource = "server" | "cache" | "stale" | "snapshot" | "fallback";
 
-/** An application's own content, for when there is nothing else. It has the `llmConfig` that the prompt's type promises. */
+/** The application's own content, the last resort. It has the `llmConfig` that the prompt's type promises. */
 export type Fallback<Config = Record<string, unknown>> =
   & {
     messages: readonly Message[];
     title?: string;
     description?: string;
-    /** The version of the deployment's prompt that this is a copy of. Its records count for that version. */
+    /** Version of the prompt that this is a copy of. Its records count for that version. */
     version?: number;
   }
   & (Nothing extends Config ? { llmConfig?: Config } : { llmConfig: Config });
 
-/** What is known of a prompt when an application is compiled: `promptledger types` writes it. */
+/** Compile-time description of a prompt, written by `promptledger types`. */
 export type KnownPrompt = {
-  /** The names of its variables, as a union. */
+  /** Variable names, as a union. */
   variables: string;
-  /** Those that are the whole content of a message, so that a list of messages may take its place. */
+  /** Names of variables that are the whole content of a message, which a list of messages may replace. */
   lists: string;
-  /** The types of those that declare one. Messages are a list, which only `lists` of `fill` takes. */
+  /** Types of the variables that declare one. Messages are a list, which only `lists` of `fill` takes. */
   types?: object;
-  /** The names of those that need no value. */
+  /** Names of the variables that need no value. */
   optional?: string;
   llmConfig: object;
 };
 
-/** What `promptledger types` writes of prompts for run time: what stands for variables that need no value, by reference. */
+/** Run-time constant written by `promptledger types`: defaults of variables that need no value, by reference. */
 export type PromptDefaults = Readonly<Record<string, { readonly optional: Defaults }>>;
 export type Defaults = Readonly<Record<string, "" | readonly []>>;
 
 type TypesOf<Known> = Known extends { types: infer Types } ? Types : unknown;
 type OptionalOf<Known> = Known extends { optional: infer Names } ? Names : never;
-/** True if any of the prompts has variables that need no value: the values that stand for them are no type. */
+/** True if any of the prompts has variables that need no value, whose defaults exist only at run time. */
 export type NeedsDefaults<Known> = unknown extends Known ? false
   : [{ [Reference in keyof Known]: OptionalOf<Known[Reference]> }[keyof Known]] extends [never] ? false
   : true;
@@ -48,13 +48,13 @@ type MessagesOf<Known, Types = TypesOf<Known>> = {
 }[keyof Types];
 type ValueOf<Known, Name> = Name extends keyof TypesOf<Known> ? TypesOf<Known>[Name] : Value;
 
-/** Values of variables. Those with names that are `Optional` may be left out. */
+/** Values of variables. The `Optional` ones may be left out. */
 type ValuesOf<Known extends KnownPrompt, Names, Optional = OptionalOf<Known>> = [Names] extends [never] ? Nothing
   :
     & { readonly [Name in Exclude<Names, Optional> & string]: ValueOf<Known, Name> }
     & { readonly [Name in Extract<Names, Optional> & string]?: ValueOf<Known, Name> | null | undefined };
 
-/** The arguments of `fill`. Each may be left out if nothing in it is needed. */
+/** Arguments of `fill`. Each may be left out if nothing in it is required. */
 type FillArguments<Known extends KnownPrompt, Listed extends Known["lists"], Texts, NeededLists extends PropertyKey> =
   [NeededLists] extends [never]
     ? [Exclude<Texts, OptionalOf<Known>>] extends [never]
@@ -66,9 +66,9 @@ type FillArguments<Known extends KnownPrompt, Listed extends Known["lists"], Tex
       options?: FillOptions,
     ];
 
-/** A prompt whose variables are known: `fill` takes all of them, and no others. */
+/** A prompt with known variables: `fill` takes all of them, and no others. */
 export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfig"]>, "fill"> & {
-  /** As in `Prompt`. Each variable that needs one has a value, or a list of messages in the place of its message. */
+  /** As in `Prompt`. Each required variable has a value, or a list of messages that replaces its message. */
   fill<Listed extends Known["lists"] = never>(
     ...given: FillArguments<
       Known,
@@ -77,7 +77,7 @@ export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfi
       Exclude<MessagesOf<Known>, OptionalOf<Known>>
     >
   ): Message[];
-  /** With `missing`, any of them may be left out. */
+  /** With `missing`, any variable may be left out. */
   fill(
     values: ValuesOf<Known, Exclude<Known["variables"], MessagesOf<Known>>, string> | undefined,
     lists: Partial<Lists<Known["lists"]>> | undefined,
@@ -85,118 +85,125 @@ export type TypedPrompt<Known extends KnownPrompt> = Omit<Prompt<Known["llmConfi
   ): Message[];
 };
 
-/** An object without members. TypeScript takes `{}` for one that may have any. */
+/** An object without members. In TypeScript, `{}` may have any. */
 type Nothing = Readonly<Record<string, never>>;
 type Lists<Names extends string, Listed extends Names = Names> = [Names] extends [never] ? Nothing
   : Readonly<Record<Listed, readonly object[]>>;
 
-/** The active prompt of a deployment. Its content is frozen: `fill` gives messages of your own. */
+/** The active prompt of a deployment. Its content is frozen; `fill` returns new messages. */
 export type Prompt<Config = Record<string, unknown>> = {
-  /** The id of the deployment; of a fallback, what was asked for. */
+  /** Id of the deployment; of a fallback, the same as `reference`. */
   readonly deployId: string;
-  /** What was asked for: the reference of the deployment, or its id. */
+  /** The requested reference or id of the deployment. */
   readonly reference: string;
   readonly title: string;
   readonly description: string;
   readonly messages: readonly Message[];
   readonly llmConfig: Config;
-  /** The version of the prompt; 0 of a fallback that names none. */
+  /** Version of the prompt; 0 for a fallback without one. */
   readonly version: number;
   readonly source: PromptSource;
-  /** The id of the rollout in progress that chose the version. Records have it. */
+  /** Id of the rollout in progress that chose the version. Stored with records. */
   readonly rollout?: string | undefined;
-  /** The session of its calls, if it was asked for with one. */
+  /** Session of its calls, if one was requested. */
   readonly sessionId?: string | undefined;
   /**
-   * The messages with their `{{variables}}` filled in. `lists` has messages to put in the place of a message whose content is
-   * one variable and nothing else, such as `{{history}}`. Throws a MissingVariablesError if a variable has no value, unless
-   * `missing` is `keep` or `empty`.
+   * Returns the messages with their `{{variables}}` filled in. `lists` has messages that replace a message whose
+   * content is one variable and nothing else, such as `{{history}}`. Throws a MissingVariablesError if a variable has
+   * no value, unless `missing` is `keep` or `empty`.
    */
   fill(values?: Values, lists?: MessageLists, options?: FillOptions): Message[];
-  /** Starts the clock for a call of a model with this prompt. `sessionId` is that of `prompt()`, or a random UUID. */
+  /**
+   * Starts the clock for a model call with this prompt. `sessionId` defaults to that of `prompt()`, or a random UUID.
+   */
   call(options?: CallOptions): ModelCall;
 };
 
-/** What a call of a model is recorded with. */
+/** Data recorded with a model call. */
 export type CallOptions = {
   sessionId?: string;
-  /** Any JSON to be kept with the record. */
+  /** Any JSON object, stored with the record. */
   additional_properties?: Record<string, unknown>;
 };
 
-/** A call of a model that is under way. */
+/** A model call in progress. */
 export type ModelCall = {
   readonly sessionId: string;
   /**
-   * What names the record of the call: its id once the service has stored it, until then its idempotency key. Undefined if the
-   * mask has left it out.
+   * Names the record of the call: its id once the service has stored it, until then its idempotency key. Undefined if
+   * the mask removed the record.
    */
   readonly record: string | undefined;
-  /** Queues the record of the call, with its version, start and latency. Only the first time counts. Never throws. */
+  /** Queues the record of the call, with its version, start and latency. Later calls are ignored. Never throws. */
   done(outcome: Outcome): void;
-  /** Queues feedback on the record, which may come later. Nothing is sent if the mask has left out the record. Never throws. */
+  /**
+   * Queues feedback on the record, which may come later. Sends nothing if the mask removed the record. Never throws.
+   */
   feedback(given: GivenFeedback): void;
-  /** Makes a token with which a page may give feedback on the record. Asks nothing of the service. Rejects with a PromptLedgerError. */
+  /**
+   * Creates a token with which a page may give feedback on the record. Sends no request. Rejects with a
+   * PromptLedgerError.
+   */
   feedbackToken(options: FeedbackTokenOptions): Promise<string>;
 };
 
-/** What came of a call. What is not a text, such as messages, is recorded as JSON. */
+/** Outcome of a call. Values that are not strings, such as messages, are recorded as JSON. */
 export type Outcome = {
   /** An integer; you define what it means. */
   status: number;
   input?: unknown;
   output?: unknown;
-  /** The tokens, as the model's provider reports them. The service knows the names of all large providers. */
+  /** Token counts as the model's provider reports them. The service accepts the formats of all large providers. */
   usage?: object | null | undefined;
-  /** The model and its provider, if they are not those of the prompt's `llmConfig`. */
+  /** Model and provider, if they differ from the prompt's `llmConfig`. */
   model?: string | undefined;
   provider?: string | undefined;
-  /** Any JSON to be kept with the record, beside that of `call`. */
+  /** Any JSON object, stored in addition to that of `call`. */
   additional_properties?: Record<string, unknown>;
 };
 
-/** What a prompt says, wherever it comes from. */
+/** Content of a prompt, from any source. */
 export type PromptContent = Pick<
   Prompt,
   "deployId" | "reference" | "title" | "description" | "messages" | "llmConfig" | "version" | "rollout" | "sessionId"
 >;
 
-/** Freezes a value and all in it: what one request of the application changed, others would get. */
+/** Freezes a value and all in it, as all requests of the application share it. */
 export const freeze = <T>(value: T): T => {
   if (Object(value) === value) Object.values(Object.freeze(value) as object).forEach(freeze);
   return value;
 };
 
-/** A prompt as clients get it that ask for both versions of a rollout. */
+/** A served prompt with both versions of a rollout. */
 export type BothServed = ServedPrompt & { rollout?: ServedRollout };
 
-/** Whether a value is a prompt as the service serves it. */
+/** Truthy if a value has the shape of a served prompt. */
 export const isPrompt = (value: unknown): unknown => {
   const { messages, deploy, rollout } = Object(value) as Partial<BothServed>;
-  // A text and an array of parts both have a length.
+  // Strings and arrays of parts both have a length.
   return messages?.every?.((message) => message?.role && message.content?.length >= 0) &&
     deploy?.currentVersion! >= 0 && (!rollout || isPrompt(rollout.prompt));
 };
 
-/** What the calls of all prompts do. */
+/** Functions that all calls share. */
 export type Calls = {
   /** Unix milliseconds. */
   now(): number;
-  /** Queues a record, which it makes itself, as that may fail. Never throws. */
+  /** Queues the record that `make` returns. Never throws, even if `make` does. */
   record(make: () => DiagnosisItem, target?: Target): void;
   feedback(target: Target, given: GivenFeedback): void;
   feedbackToken(target: Target, options: FeedbackTokenOptions): Promise<string>;
 };
 
-/** Adds to values and lists what stands for the variables without either. */
+/** Adds defaults for the variables without a value or a list. */
 const withDefaults = (defaults: Defaults, values: Values = {}, lists: MessageLists = {}): [Values, MessageLists] => {
   const missing = Object.entries(defaults).filter(([name]) => (own(values, name) ?? own(lists, name) ?? null) === null);
-  // A text is empty, and a list, however empty, is true.
+  // The default of a text is "", which is falsy; that of a list is [].
   const those = (areTexts: boolean) => Object.fromEntries(missing.filter(([, value]) => !value === areTexts));
   return [{ ...values, ...those(true) as Values }, { ...lists, ...those(false) as MessageLists }];
 };
 
-/** Makes a prompt of its content. */
+/** Creates a prompt from its content. */
 export const createPrompt = (
   content: PromptContent,
   source: PromptSource,

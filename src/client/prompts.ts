@@ -1,5 +1,5 @@
-// The prompts that the application has asked for: fresh, refreshed behind, stale, or replaced by what is left while the service
-// is away.
+// The prompts that the application requested: fresh, refreshed in the background, stale, or a substitute while the
+// service is unavailable.
 import { NotFoundError, toClientError, tooSlow } from "./errors.ts";
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
@@ -25,29 +25,29 @@ type PromptsOptions = {
   prompts?: PromptDefaults | undefined;
 };
 
-/** How a prompt is asked for. */
+/** Options of `prompt()`. */
 export type PromptOptions<Config = Record<string, unknown>> = {
   /**
-   * Whoever keeps the version that a rollout gives, such as the id of a user. Default: `sessionId`. Without either, each prompt
-   * has a version at random.
+   * Key that always gets the same version of a rollout, such as a user id. Default: `sessionId`. Without either, each
+   * prompt has a version at random.
    */
   key?: string | null | undefined;
-  /** The session of the calls that are made with the prompt. */
+  /** Session of the calls made with the prompt. */
   sessionId?: string | undefined;
-  /** What to serve if there is nothing else. */
+  /** Served if nothing else is available. */
   fallback?: Fallback<Config> | undefined;
 };
 
 export type Prompts = {
   get(deployId: string, options?: PromptOptions): Promise<Prompt>;
-  /** How many reads were answered. Each costs one of the quota. */
+  /** Number of reads that were answered. Each counts against the quota. */
   reads(): number;
   stop(): void;
 };
 
 type CachedPrompt = {
   get(options: PromptOptions): Promise<Prompt>;
-  /** Compares it with what was live at a moment (Unix ms), unless that could not be seen. */
+  /** Compares it with what was live at a moment (Unix ms). With `reason`, that is unknown. */
   verify(live: Live, at: number, reason?: PromptLedgerError): void;
 };
 
@@ -75,13 +75,13 @@ export const createPrompts = (
 
   const createCached = (deployId: string): CachedPrompt => {
     let prompt: BothServed | undefined;
-    let checkedAt = 0; // when it was last known to be live
+    let checkedAt = 0; // when it was last confirmed to be live
     let loading: Promise<BothServed> | undefined;
     let lastSeen: Parameters<typeof verify> | undefined;
-    // Why it could not be loaded or confirmed last time, how often in a row, and from when on it is loaded again.
+    // Cause of the last failure to load or confirm it, failures in a row, and earliest time of the next load.
     let error: PromptLedgerError | undefined, failures = 0, nextAt = 0;
-    let isStale: boolean | undefined; // and `stale` was emitted
-    let waiting = 0; // callers of a load, who get its error themselves
+    let isStale: boolean | undefined; // true once `stale` was emitted
+    let waiting = 0; // callers that await a load and receive its error
 
     const confirm = (at: number): void => {
       checkedAt = at;
@@ -91,7 +91,7 @@ export const createPrompts = (
       events.succeed(deployId, deployId);
     };
 
-    /** Loads the prompt, unless that is under way. The promise may be left alone. */
+    /** Loads the prompt, or returns the load in progress. The promise need not be awaited. */
     const load = (): Promise<BothServed> => {
       const startedAt = now();
       if (loading && startedAt < nextAt) return loading;
@@ -104,10 +104,10 @@ export const createPrompts = (
           isPrompt,
           { "Accept-Rollout": "1" },
         );
-      // Retries are for whoever waits. What is loaded behind is tried again later.
+      // Retries are for callers that wait. Background loads are tried again later.
       const own = retry(attempt, retries, startedAt + readTimeout).then(([loaded, , sentAt]) => {
         reads++;
-        // A load that was given up keeps what it brings to itself, as a later one may know better.
+        // The result of a superseded load is not kept, as a later one may be newer.
         if (own !== loading) return loaded;
         const from = prompt?.deploy.currentVersion, to = loaded.deploy.currentVersion;
         loading = undefined;
@@ -158,7 +158,7 @@ export const createPrompts = (
       else if (now() >= nextAt) void load();
     };
 
-    /** The load goes on, but whoever asks next and has something else does not wait for it. */
+    /** The load goes on, but the next caller that has a substitute does not wait for it. */
     const giveUp = (): never => {
       throw error ??= tooSlow(readTimeout);
     };
@@ -169,7 +169,7 @@ export const createPrompts = (
       if (prompt && age < maxAge) return as(prompt, "cache");
       const isDue = at >= nextAt;
       if (prompt && age < maxStale) {
-        // The service may not tell what is live. Then the prompt is read.
+        // If the service does not report what is live, the prompt is read.
         if (isDue && !watch.look()) void load();
         if (error && !isStale) {
           isStale = true;
@@ -177,7 +177,7 @@ export const createPrompts = (
         }
         return as(prompt, "stale");
       }
-      // After a failure what else there is comes first. A refusal stands for a while.
+      // On failure, substitutes come first. Refusals are cached briefly.
       let reason = error;
       let found = reason && await findSubstitute(deployId, asked, reason);
       if (isDue || !found && reason?.retryable !== false) {
@@ -211,11 +211,11 @@ export const createPrompts = (
     return create(deployId, content, "fallback", asked);
   };
 
-  /** What one caller gets: the live version, or the candidate of a rollout. */
+  /** Selects a caller's version: the live one, or the candidate of a rollout. */
   const promptOf = async (reference: string, served: BothServed, source: PromptSource, asked: PromptOptions) => {
     const { rollout } = served;
     const key = asked.key || asked.sessionId || crypto.randomUUID();
-    // Whatever a key is, the application goes on.
+    // An unusable key must not fail the application.
     const isCandidate = rollout && await getsCandidate(served.deploy.id, rollout, key).catch(() => false);
     const { deploy, ...content } = isCandidate ? rollout.prompt : served;
     const found = { ...content, deployId: deploy.id, version: deploy.currentVersion, rollout: rollout?.id };

@@ -1,5 +1,5 @@
-// The queues of records and of feedback: bounded, sent in batches off the application's path, and retried until each item is
-// stored once, refused for what is in it, or too old. An item is made text once, so that each attempt sends the same.
+// Queues of records and feedback: bounded, sent in batches in the background, and retried until each item is stored
+// once, refused for its content, or too old. An item is serialized once, so that each attempt sends the same text.
 import { InvalidRequestError, NotFoundError, PromptLedgerError, unexpected } from "./errors.ts";
 import type { Events } from "./events.ts";
 import type { Target } from "./feedback.ts";
@@ -26,41 +26,41 @@ type QueueOptions = {
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
 };
 
-/** What became of all records and all feedback of a client. */
+/** Totals of all records and all feedback of a client. */
 export type Totals = {
-  /** Stored by the service. So is feedback that could not be sent before other feedback took its place. */
+  /** Stored by the service. Includes feedback that was replaced before it could be sent. */
   sent: number;
-  /** Given up by the client: the queue was full, the mask failed, it is no JSON, or the client was closed. */
+  /** Given up by the client: the queue was full, the mask failed, it is not JSON, or the client was closed. */
   dropped: number;
-  /** Refused by the service for what is in it, still refused when the client was closed, or too old. */
+  /** Refused by the service for its content, still refused when the client was closed, or too old. */
   failed: number;
 };
 
-/** How many records and pieces of feedback wait or are being sent, and their bytes. */
+/** Number of records and pieces of feedback that wait or are being sent, and their bytes. */
 export type Held = { queued: number; queuedBytes: number };
 
-/** What a queue sends, where to, how many at once, and how many batches at the same time. */
+/** A queue's kind of items, path, items per batch, and concurrent batches. */
 export type Lane = readonly [name: "records" | "feedback", path: string, most: number, sends: number];
 
 export const recordLane: Lane = ["records", "/v1/diagnoses", batchSize, maxSends];
-/** One batch follows the other, as the order of feedback counts. */
+/** One batch at a time, as the order of feedback matters. */
 export const feedbackLane: Lane = ["feedback", "/v1/feedback", feedbackBatchSize, 1];
 
 export type Queue = {
   counts(): Totals & Held;
   /**
-   * Queues a body, whose target gets the id of the record. What could not be sent gives way to later items that are `about` the
-   * same. Throws if the queue is full.
+   * Queues a body, whose target gets the id of the record. After a failed attempt it gives way to later items with the
+   * same `about`. Throws if the queue is full.
    */
   add(body: object, target: Target, deployId?: string, about?: string): void;
-  /** Counts what is not queued. Of several in a row, only the first emits `drop`. */
+  /** Counts an item that is not queued. Of several in a row, only the first emits `drop`. */
   drop(error: PromptLedgerError): void;
   /**
-   * Sends all that waits, without delay, and if it is the last time what is set aside too. Resolves when each item is settled
-   * or refused for now, or after so many ms.
+   * Sends all waiting items without delay and, if `isLast`, those set aside. Resolves when each item is settled or
+   * refused for now, or after `timeout` ms.
    */
   flush(timeout: number, isLast?: boolean): Promise<void>;
-  /** Gives up what is left, and emits `drop` if that is anything. */
+  /** Gives up the remaining items, and emits `drop` if there are any. */
   abandon(): Totals;
 };
 
@@ -72,9 +72,9 @@ type Item = {
   target: Target;
   deployId: string;
   about: string;
-  /** How many items may be in its batch: fewer once a batch did not pass as a whole. */
+  /** Maximum number of items in its batch, reduced after a batch failed as a whole. */
   together: number;
-  /** How many items had been stored when it was last sent in vain. */
+  /** Number of items stored when its last attempt failed. */
   blockedAt?: number;
 };
 
@@ -88,17 +88,17 @@ export const createQueue = (
   [name, path, most, maxSends]: Lane,
 ): Queue => {
   const { now, startTimer } = runtime;
-  // Where the process may be frozen after a response, nothing waits for more to go with it.
+  // Where the process may be frozen after a response, items do not wait for a fuller batch.
   const delay = waitUntil ? 0 : batchDelay;
   let sent = 0, dropped = 0, failed = 0, queued = 0, queuedBytes = 0;
   let waiting: Item[] = [];
-  /** Items that are not sent for a while, so that they hold up no others. */
+  /** Items held back for a while, as they would block others. */
   let aside: Item[] = [];
-  /** The newest item about each thing. */
+  /** Newest item by `about`. */
   const newest = new Map<string, Item>();
   let sends = 0, flushes = 0, pausedUntil = 0;
-  let futile = 0; // batches in a row that came to nothing
-  /** Why the last batch that was answered, or was not, must be sent again. */
+  let futile = 0; // failed batches in a row
+  /** Reason for sending the last batch again. */
   let failure: PromptLedgerError | undefined;
   let isDropping: boolean | undefined;
   let cancelTimer = () => {};
@@ -113,9 +113,9 @@ export const createQueue = (
     if (newest.get(item.about) === item) newest.delete(item.about);
   };
 
-  /** Takes the items of the next batch: from the front, as many as may go together. */
+  /** Removes the items of the next batch from the front, as many as may go together. */
   const take = (): Item[] => {
-    // What was sent in vain must not come after what has replaced it.
+    // A failed item must not be sent after its replacement.
     waiting = waiting.filter((item) => {
       const isReplaced = item.about && item.blockedAt! >= 0 && newest.get(item.about) !== item;
       if (isReplaced) {
@@ -138,13 +138,13 @@ export const createQueue = (
     sends++;
     const text = `{"${name}":[${items.map(({ text }) => text)}]}`;
     const isStored = (result: Result) => [200, 201].includes(result?.status);
-    // Feedback that waits for its record has null for an id.
+    // Feedback that waits for its record has a null id.
     const idOf = ({ id, recordId = id }: Result) => recordId;
     const isWanted = ({ results }: { results?: Result[] }) =>
       results?.length === length &&
       results.every?.((result) => isStored(result) ? idOf(result) !== undefined : result?.code);
     let whole: PromptLedgerError | undefined;
-    // Why each item was not stored; undefined for those that were.
+    // Error of each item; undefined for stored ones.
     const errors = await send<{ results: Result[] }>(path, submitTimeout, isWanted, undefined, text).then(
       ([{ results }, headers]) =>
         Promise.all(results.map((result, index) => {
@@ -169,9 +169,9 @@ export const createQueue = (
       const error = errors.shift();
       const { deployId } = item;
       const isOff = error instanceof NotFoundError;
-      // The service may refuse a batch for one of its items, which halves find.
+      // The service may refuse a batch for one of its items, which halving finds.
       const isCut = length > 1 && whole instanceof InvalidRequestError;
-      // Something in between may take offence at one item too, or be in the way of all.
+      // An intermediary may also reject one item, or block all of them.
       const isBlocked = isCut || error?.code === unexpected;
       if (isBlocked) item.together = Math.ceil(length / 2);
       if (!error) {
@@ -184,7 +184,7 @@ export const createQueue = (
         refusal = error;
       } else {
         if (isOff || isBlocked && length === 1 && sent > item.blockedAt!) {
-          // The deployment may have been switched off for a moment, and others have passed since that item did not.
+          // The deployment may be off only briefly, or other items were stored since this one failed.
           if (aside.push(item) === 1) startTimer(recall, asideFor, false);
           if (isOff) events.fail(deployId, error, deployId);
         } else {
@@ -203,7 +203,7 @@ export const createQueue = (
       events.succeed(name);
       futile = 0;
     }
-    // What refuses all items may be at fault itself.
+    // If all items are refused, the service may be at fault.
     if (failure || refusal && sent === sentBefore) {
       pausedUntil = now() + pauseAfter(failure ?? { retryable: true }, ++futile, maxBackOff);
     }
@@ -216,15 +216,15 @@ export const createQueue = (
     pump();
   };
 
-  /** Starts the sends that are due, and sees to the next one. */
+  /** Starts the sends that are due, and schedules the next one. */
   const pump = (): void => {
     cancelTimer();
-    // After a failure one batch at a time tries whether the service is back.
+    // After a failure, one batch at a time probes the service.
     while (waiting[0] && sends < (futile > 0 ? 1 : maxSends)) {
       const isDue = flushes > 0 || waiting.length >= most;
       const wait = Math.max(pausedUntil, isDue ? 0 : waiting[0].at + delay) - now();
       if (wait > 0) {
-        // A process that ends waits for what was just recorded, but not for a service that is away.
+        // An exiting process waits for recent items, but not for an unavailable service.
         cancelTimer = startTimer(pump, wait, !failure || flushes > 0);
         break;
       }
@@ -265,13 +265,13 @@ export const createQueue = (
       if (!waitUntil) pump();
       else {
         try {
-          // What is recorded in one go is sent together.
+          // Items recorded synchronously are sent together.
           waitUntil(Promise.resolve().then(() => flush(submitTimeout)));
         } catch {
-          // Outside of a request there is nobody to wait. It is sent all the same.
+          // Throws outside of a request. The items are sent all the same.
         }
       }
-      // A queue that hovers at its bound is one episode.
+      // Fluctuation around the limit counts as one episode.
       isDropping &&= isCrowded();
     },
     drop(error) {

@@ -1,12 +1,12 @@
-// Records: what they are made of, and the mask that they pass.
+// Records: their content, their key and the mask.
 import { toClientError } from "./errors.ts";
 import type { DiagnosisItem } from "./shapes.ts";
 import { newUuid } from "./uuid.ts";
 
-/** Removes or replaces what must stay in the process: null leaves out the record. */
+/** Removes or replaces what must stay in the process. null drops the record. */
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
 
-/** The content of a record. The service wants at least one of the two, as a text. */
+/** Content of a record. The service requires at least one of the two, as a string. */
 export const contentOf = (...given: [input: unknown, output: unknown]): DiagnosisItem["content"] => {
   const [input, output] = given.map((value) =>
     typeof value === "string" ? value : JSON.stringify(value ?? undefined) as string | undefined
@@ -14,7 +14,7 @@ export const contentOf = (...given: [input: unknown, output: unknown]): Diagnosi
   return { input, output: output ?? (input === undefined ? "" : undefined) };
 };
 
-/** What the mask makes of a record, with the key under which it is stored once. Throws if the mask fails. */
+/** Applies the mask and adds the key under which the record is stored once. Throws if the mask fails. */
 export const maskRecord = (record: DiagnosisItem, mask: Mask | undefined, now: number): DiagnosisItem | null => {
   const keyed = { ...record, idempotencyKey: record.idempotencyKey ?? newUuid(now) };
   try {

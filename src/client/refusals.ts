@@ -1,17 +1,17 @@
-// What refusals of the service mean. The client loads this with the first refusal, which many clients never get. So it imports
-// nothing that the client has.
+// Converts refusals of the service to errors. Loaded with the first refusal, which many clients never get, so it
+// imports nothing that the client contains.
 import type { PromptLedgerError } from "./errors.ts";
 import type { RateLimitErrorResponse } from "./shapes.ts";
 
-/** The places of the classes of errors that `toError` is given. */
+/** Indexes of the error classes passed to `toError`. */
 const invalid = 0, unauthorized = 1, notFound = 2, quota = 3, unavailable = 4;
 
 const unexpected = "unexpected_response";
 
 /**
- * What a refusal means, by its status, its text, and its code or the reset of the quota. A gateway's body may have an `error` too,
- * but not these texts. Only they are believed to be the service's own word on a key, a deployment, a quota or a record. A batch
- * whose results have the right form is the service's: `#` marks them.
+ * Error class and code by status, text, and code or quota reset. A gateway's body may have an `error` too, but not
+ * these texts: only they count as the service's own response on a key, a deployment, a quota or a record. A batch whose
+ * results have the right form comes from the service: `#` marks them.
  */
 const meanings: [pattern: RegExp, kind: number, code: string][] = [
   [
@@ -30,7 +30,7 @@ const meanings: [pattern: RegExp, kind: number, code: string][] = [
   [/ /, unavailable, unexpected],
 ];
 
-/** The error of a refusal by what answers at `url`: a response or, marked by #, a result of a batch. */
+/** Converts a refusal from `url` to an error: a response or, marked by #, a result of a batch. */
 export const toError = (
   kinds: readonly (typeof PromptLedgerError)[],
   url: string,
@@ -44,9 +44,9 @@ export const toError = (
   const text = typeof error === "string" ? error : "";
   const said = `${mark}${status} ${text} ${details?.resetTime ?? code}`;
   const [, kind, standard] = meanings.find(([pattern]) => pattern.test(said))!;
-  // What comes from something in between may be gone the next time.
+  // Errors of an intermediary may be temporary.
   const retryable = kind === unavailable;
-  // A result of a batch has no details, but the batch has the headers.
+  // A result of a batch has no details, but the response has the headers.
   const [limit, used, reset] = ["Limit", "Used", "Reset"].map((name) => +headers.get(`X-RateLimit-${name}`)!);
   const ofQuota = { limit, used, resetTime: reset!, upgradeUrl: null, ...details };
   const facts = {

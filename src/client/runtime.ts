@@ -1,17 +1,19 @@
-// What the client takes from where it runs: the clock, timers and the environment. Tests hand in a virtual one.
+// Host functions of the client: clock, timers and environment. Tests pass virtual ones.
 
 export type Runtime = {
   /** Unix milliseconds. */
   now(): number;
-  /** Calls a function after so many ms, and returns one that cancels that. A timer that is not `held` lets the process end. */
+  /**
+   * Calls a function after `ms`. Returns a function that cancels it. A timer that is not `held` lets the process end.
+   */
   startTimer(call: () => void, ms: number, held: boolean): () => void;
-  /** A variable of the environment, if there is one. */
+  /** Reads an environment variable; undefined if not set. */
   env(name: string): string | undefined;
-  /** Whether timers outlive the request in which they were started. They do not on Workers. */
+  /** True if timers outlive the request that started them. They do not on Workers. */
   hasTimers: boolean;
 };
 
-/** What some runtimes have. */
+/** Globals of some runtimes. */
 const host = globalThis as {
   process?: { env: Record<string, string | undefined> };
   navigator?: { userAgent?: string };
@@ -20,9 +22,9 @@ const host = globalThis as {
 export const hostRuntime: Runtime = {
   now: () => Date.now(),
   startTimer(call, ms, held) {
-    // Runtimes fire a timer of more than 2^31 - 1 ms at once.
+    // Runtimes fire a timer of more than 2^31 - 1 ms immediately.
     const timer = setTimeout(call, Math.min(ms, 2e9)) as { unref?(): void };
-    // Timers of browsers are numbers.
+    // In browsers, timers are numbers.
     if (!held) timer.unref?.();
     return () => clearTimeout(timer as number);
   },
@@ -30,20 +32,20 @@ export const hostRuntime: Runtime = {
     try {
       return host.process?.env[name];
     } catch {
-      // Deno may not be allowed to read it.
+      // Deno may not permit reading it.
       return undefined;
     }
   },
   hasTimers: host.navigator?.userAgent !== "Cloudflare-Workers",
 };
 
-/** A clock that goes on where another one is set back: nothing waits for a moment that has been. */
+/** Makes a clock monotonic: one that is set back would delay every deadline. */
 export const steady = (now: () => number, last = 0, ahead = 0) => (): number => {
   ahead = Math.max(ahead, last - now());
   return last = now() + ahead;
 };
 
-/** Settles as a promise does, or after `ms` with what `late` gives or throws. */
+/** Settles like `promise`, or after `ms` like `late`. */
 export const within = <T, L = undefined>(
   { startTimer }: Runtime,
   ms: number,

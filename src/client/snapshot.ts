@@ -1,31 +1,31 @@
-// The snapshot: the last prompts that the service gave, kept where a new process finds them while the service is away. Only clients
-// that have one load this file. So it imports nothing that the client has.
+// The snapshot: the last prompts served, kept for a process that starts while the service is unavailable. Only clients
+// that have one load this file, so it imports nothing that the client contains.
 import type { ServedPrompt } from "./shapes.ts";
 
-/** Keeps the text of a snapshot. `load` gives what was saved last, or nothing. */
+/** Stores the text of a snapshot. `load` returns the text saved last, or nothing. */
 export type SnapshotStore = {
   load(): Promise<string | null | undefined> | string | null | undefined;
   save(text: string): Promise<void> | void;
 };
 
 export type Snapshot = {
-  /** What was kept for what was asked for, which may be anything. */
+  /** Finds the prompt kept for an id or reference. Its shape is unchecked. */
   find(deployId: string): Promise<ServedPrompt | undefined>;
-  /** Keeps a prompt that was read so many ms ago, or without one keeps none. */
+  /** Keeps a prompt that was read `age` ms ago. Without one, marks it as refused. */
   set(deployId: string, age: number, prompt?: ServedPrompt): void;
-  /** Resolves when all is saved. */
+  /** Resolves when everything is saved. */
   close(): Promise<void>;
 };
 
-/** Without `prompt` the service has refused it: an older copy of another process must not bring it back. */
+/** Without `prompt`, the service refused it: an older copy of another process must not restore it. */
 type Entry = { at: number; prompt?: ServedPrompt | undefined };
 type Entries = Record<string, Entry>;
 
 const maxEntries = 1_000;
 
 /**
- * A snapshot in a store, or in a file. `owner` tells the prompts of several services and keys apart. `now` gives Unix ms, and
- * `tell` gets what fails.
+ * Creates a snapshot in a store or a file. `owner` separates the prompts of several services and keys. `now` returns
+ * Unix ms, and `tell` receives errors.
  */
 export const createSnapshot = (
   kept: string | SnapshotStore,
@@ -38,10 +38,10 @@ export const createSnapshot = (
   let loading: Promise<unknown> | undefined;
   let saving = Promise.resolve();
 
-  /** When an entry was made. One from the future counts as the oldest: a clock that was ahead has made it. */
+  /** Time of an entry. One in the future, from a clock that was ahead, counts as the oldest. */
   const timeOf = ({ at }: Entry = {} as Entry): number => at > now() ? -1 : at;
 
-  /** Takes over what is newer in the store, which several processes may share, and gives its text. */
+  /** Merges newer entries from the store, which several processes may share. Returns the store's text. */
   const load = async (): Promise<string> => {
     const text = await store.load() || '{"entries":{}}';
     for (const [name, entry] of Object.entries((JSON.parse(text) as { entries?: Entries }).entries ?? {})) {
@@ -50,39 +50,39 @@ export const createSnapshot = (
     return text;
   };
 
-  /** Brings the store up to date with what this process knows, and with a change. */
+  /** Updates the store with the entries of this process, and with a change. */
   const save = (deployId?: string, change?: Entry): Promise<void> =>
     saving = saving.then(async () => {
       const found = await load().catch(tell);
       const name = owner + deployId, known = entries[name] ?? entries[deployId!];
-      // A name that neither the service has ever known nor a bundle leaves no trace.
+      // Names that neither the service nor a bundle has ever known are not stored.
       if (change && !(timeOf(known) > change.at) && (known || change.prompt)) entries[name] = change;
       const newest = Object.entries(entries).sort(([, one], [, other]) => timeOf(other) - timeOf(one))
-        .filter(([, { at }], nth) => !at || nth < maxEntries); // a bundle stays whole
+        .filter(([, { at }], nth) => !at || nth < maxEntries); // keeps bundles whole
       entries = Object.fromEntries(newest);
       const text = JSON.stringify({ entries });
       if (text !== found) await store.save(text);
     }).catch(tell);
 
   return {
-    // A bundle that was written for all clients has neither a service nor a key.
+    // The entries of a bundle for all clients have no owner.
     find: (deployId) =>
       (loading ??= load().catch(tell)).then(() => (entries[owner + deployId] ?? entries[deployId])?.prompt),
     set: (deployId, age, prompt) => void save(deployId, { at: now() - age, prompt }),
-    // Another process that saved at the same moment may have overwritten what this one had saved.
+    // Another process that saved at the same moment may have overwritten this one's entries.
     close: save,
   };
 };
 
 type FileSystem = typeof import("node:fs/promises");
 
-/** Keeps a snapshot in a file that only its owner may read. It is replaced as a whole. */
+/** Stores a snapshot in a file that only its owner may read, and that is replaced atomically. */
 const fileStore = (path: string): SnapshotStore => {
-  // Bundlers for browsers would look for the module if they saw its name in the import.
+  // Bundlers for browsers would resolve the module if its name were in the import.
   const name = "node:fs/promises";
   const open = (): Promise<FileSystem> => import(/* webpackIgnore: true */ /* @vite-ignore */ name);
   return {
-    // What cannot be read is told once it cannot be replaced either.
+    // An unreadable file is reported only if it cannot be replaced either.
     load: async () => await (await open()).readFile(path, "utf8").catch(() => null),
     async save(text) {
       const { writeFile, rename, rm } = await open();

@@ -1,15 +1,15 @@
-// Tokens with which pages give feedback on a record. The client loads this only once one is made, which no page does. So it imports
-// nothing that the client has.
+// Creates feedback tokens for pages. Loaded with the first one, which a page never creates, so it imports nothing that
+// the client contains.
 import { makeFeedbackToken } from "../common/feedback-token.ts";
 import { hashApiKey } from "../common/ids.ts";
 import type { need } from "./errors.ts";
 import type { FeedbackTokenOptions, Target } from "./feedback.ts";
 
-/** How long a token may last, in days: while the service may know the record only by its key, and later. */
+/** Maximum lifetime of a token in days: before and after the id of the record is known. */
 const tokenDays = 2, longTokenDays = 30;
-const longestToken = 3_048; // characters, as the service reads them
+const longestToken = 3_048; // characters, the service's limit
 
-/** Makes a token for a record. Rejects with a PromptLedgerError, by `check`, if it could not be used. */
+/** Creates a token for a record. Rejects with a PromptLedgerError, from `check`, if it would be unusable. */
 export const makeToken = async (
   check: typeof need,
   apiKey: string | undefined,

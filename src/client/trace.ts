@@ -1,4 +1,4 @@
-// What an application's traces show of the prompt that a call was made with.
+// Adds the prompt of a call to the application's traces.
 import type { Prompt } from "./prompt.ts";
 
 /** The part of `trace` of `@opentelemetry/api` that is used here. The application passes it in. */
@@ -6,12 +6,12 @@ export type TraceApi = {
   getActiveSpan(): { setAttributes(attributes: Record<string, string>): unknown } | undefined;
 };
 
-/** What a trace shows of a prompt. */
+/** Fields of a prompt that a trace shows. */
 export type TracedPrompt = Pick<Prompt, "reference" | "version">;
 
 /**
- * Sets `gen_ai.prompt.name` and `gen_ai.prompt.version` on the active span, if there is one. A fallback without a version has
- * none. Never throws.
+ * Sets `gen_ai.prompt.name` and `gen_ai.prompt.version` on the active span, if any. Omits the version of a fallback
+ * without one. Never throws.
  *
  * @example
  * import { trace } from "@opentelemetry/api";
@@ -24,6 +24,6 @@ export const tracePrompt = (trace: TraceApi | undefined, { reference, version }:
       ...(version && { "gen_ai.prompt.version": String(version) }),
     });
   } catch {
-    // A span must not cost the application its call.
+    // A failing span must not fail the application's call.
   }
 };

@@ -1,4 +1,4 @@
-// Sends requests: one attempt with a timeout, retries with back-off, and what a refusal means.
+// Sends requests: one attempt with a timeout, retries with back-off, and errors for refusals.
 import {
   AuthenticationError,
   InvalidRequestError,
@@ -22,14 +22,14 @@ import {
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The JSON of a response, undefined for 304; its headers; when it was asked for, in Unix ms. */
+/** JSON of a response, undefined for 304; its headers; and the time of the request, in Unix ms. */
 export type Reply<T> = [body: T, headers: Headers, sentAt: number];
 
 export type Transport = {
   /**
-   * One attempt, which takes `timeout` ms at most, and less once the application is idle. With a body, which is JSON, it is a
-   * POST. Rejects with a PromptLedgerError if the response is no success, or not what is wanted, of which `isWanted` decides by
-   * the members of the body. 304 is wanted if it has the tag that `If-None-Match` named.
+   * Makes one attempt, which takes at most `timeout` ms, and less once the application is idle. A `body`, which is
+   * JSON, makes it a POST. Rejects with a PromptLedgerError if the response is an error or fails `isWanted`, which
+   * receives the members of the body. Accepts 304 if it has the tag in `If-None-Match`.
    */
   send<T>(
     path: string,
@@ -38,15 +38,18 @@ export type Transport = {
     headers?: Record<string, string>,
     body?: string,
   ): Promise<Reply<T>>;
-  /** The application asks for something, and may wait `ms` for it. */
+  /** Marks the application as active for `ms`. */
   touch(ms?: number): void;
-  /** Attempts until one succeeds, fails for good, or there are no more. None begins after `until`, in Unix ms. */
+  /**
+   * Repeats an attempt until it succeeds, fails for good, or `retries` are used up. None begins after `until` (Unix
+   * ms).
+   */
   retry<T>(attempt: () => Promise<T>, retries: number, until?: number): Promise<T>;
-  /** How long to leave the service alone after so many failures in a row (from 1), in ms. */
+  /** Time to wait after so many failures in a row (from 1), in ms. */
   pauseAfter(error: { retryable: boolean; retryAfter?: number | undefined }, failures: number, maxMs: number): number;
-  /** What a refusal means, be it a response or, marked by #, a result of a batch. */
+  /** Converts a refusal to an error: a response or, marked by #, a result of a batch. */
   errorOf(status: number, headers: Headers, body: unknown, mark?: "#"): Promise<PromptLedgerError>;
-  /** Aborts what is under way, and refuses all that is sent later. */
+  /** Aborts requests in progress, and rejects later ones. */
   close(): void;
 };
 
@@ -58,7 +61,7 @@ type TransportOptions = {
 
 let refusals: Promise<typeof import("./refusals.ts")> | undefined;
 
-/** Loads what refusals mean. */
+/** Loads the error conversion. */
 export const loadRefusals = () => refusals ??= import("./refusals.ts");
 
 export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtime: Runtime): Transport => {
@@ -86,23 +89,23 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
           ...(apiKey && { Authorization: `Bearer ${apiKey}` }),
           ...headers,
         },
-        // To follow a redirect could send the key in plain text, or make a GET of a POST.
+        // Following a redirect could send the key in plain text, or turn a POST into a GET.
         redirect: "manual",
-        // Frameworks cache what their fetch gets. Workers know no such option.
+        // Frameworks cache fetched responses. Workers do not support this option.
         ...(hasTimers && { cache: "no-store" }),
         signal: abort.signal,
       });
       const exchange = fetch(request).then(async (response): Promise<Reply<T>> => {
         const { ok, status, headers: received } = response;
         const body = await readJson(response);
-        // A 304 of the service itself has the tag that was sent, which a proxy may have weakened before.
+        // A 304 from the service has the tag that was sent, which a proxy may have weakened before.
         if (status === 304 ? headers["If-None-Match"]?.endsWith(received.get("ETag")!) : ok && isWanted(Object(body))) {
           return [body as T, received, sentAt];
         }
         throw await errorOf(status, received, body);
       });
       let left = timeout;
-      // The client does not rely on the fetch that it is given to heed the signal.
+      // The client does not rely on the given fetch to respect the signal.
       const wait = (ms: number): Promise<Reply<T>> =>
         within(runtime, ms, exchange, () => {
           left -= ms;
@@ -114,13 +117,13 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
     } catch (thrown) {
       if (thrown instanceof PromptLedgerError) throw thrown;
       const { cause, message } = thrown as { cause?: { message?: string }; message?: string };
-      // The message of the cause says more: `fetch failed` is true of everything.
+      // The cause has the details: `fetch failed` is the message of any failure.
       throw isClosed
         ? closed()
         : unavailable("unreachable", `Cannot reach ${url}: ${cause?.message || message}`, thrown as Error);
     } finally {
       open.delete(abort);
-      // What has not been read is given up.
+      // Cancels a body that was not read.
       abort.abort();
     }
   };
@@ -171,7 +174,7 @@ export const createTransport = ({ url, apiKey, fetch }: TransportOptions, runtim
   };
 };
 
-/** The JSON of a body; undefined if it is none, or too large. */
+/** Reads the JSON of a body. Undefined if it is not JSON, or too large. */
 const readJson = ({ body }: Response): Promise<unknown> => {
   let size = 0;
   const bounded = body?.pipeThrough(
@@ -186,5 +189,5 @@ const readJson = ({ body }: Response): Promise<unknown> => {
   return new Response(bounded).json().catch(() => undefined);
 };
 
-/** The error of what is asked of a closed client, or was left to it. */
+/** Error for a request to a closed client, or for items left in it. */
 export const closed = (message = "The client is closed") => new PromptLedgerError("closed", message);

@@ -1,4 +1,4 @@
-// Watches which versions are live. Asking costs nothing, so a prompt is read, and paid for, only once it has changed.
+// Watches which versions are live. Polling is free, so a prompt is read, and paid for, only once it has changed.
 import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import { longestWatchBackOff, restAfter } from "./limits.ts";
@@ -6,13 +6,13 @@ import type { Runtime } from "./runtime.ts";
 import type { Revisions } from "./shapes.ts";
 import type { Transport } from "./transport.ts";
 
-/** The deployments that the key can see, by id and by reference. */
+/** Deployments visible to the key, by id and by reference. */
 export type Live = Map<string, Revisions["deployments"][string] & { id: string }>;
 
 type Watch = {
-  /** A prompt was asked for: looks from now on, for as long as others are. */
+  /** Starts polling, which goes on while prompts are requested. */
   touch(): void;
-  /** Looks now, unless that failed a moment ago. False if the service cannot tell what is live. */
+  /** Polls now, unless that failed a moment ago. False if the service cannot report what is live. */
   look(): boolean;
   stop(): void;
 };
@@ -21,8 +21,8 @@ const isRevisions = ({ deployments }: Partial<Revisions>) =>
   deployments && Object.values(deployments).every((deployment) => deployment?.version > 0);
 
 /**
- * A watch that looks before `interval` ms have passed, again and again, while prompts are asked for, or with 0 only when told to. `onLook` gets what is
- * live, as it was at a moment (Unix ms) or later, or why it failed.
+ * Creates a watch that polls before `interval` ms have passed, repeatedly while prompts are requested, or with 0 only
+ * by `look`. `onLook` receives the live deployments, as of a moment (Unix ms) or later, or the error.
  */
 export const createWatch = (
   interval: number,
@@ -39,7 +39,7 @@ export const createWatch = (
   let live: Live = new Map();
 
   const ask = async (): Promise<void> => {
-    // Until then it is under way, or lost with the request of a Worker that began it.
+    // Until then the poll is in progress, or lost with the Worker request that began it.
     nextAt = now() + timeout;
     try {
       const [body, headers, sentAt] = await send<Revisions | undefined>(
@@ -62,7 +62,7 @@ export const createWatch = (
       onLook(live, sentAt);
     } catch (thrown) {
       const error = thrown as PromptLedgerError;
-      // A proxy may let nothing through but prompts.
+      // A proxy may pass only reads of prompts.
       isBlind = error.retryable && error.status! < 500;
       nextAt = now() + pauseAfter(error, ++failures, longestWatchBackOff);
       onLook(live, 0, error);
@@ -83,7 +83,7 @@ export const createWatch = (
         schedule();
         look();
       },
-      // What is promised after the interval includes the look and the read that follows it.
+      // The promised interval includes the poll and the read that follows it.
       interval * (0.8 + Math.random() / 10),
       false,
     );

@@ -1,4 +1,4 @@
-// One call of a model: what it was given, what it gives, and its record.
+// Records one model call: its input, its output and its end.
 import type { Client } from "../client.ts";
 import { aborted, failed, finished, isAbort, nameOf, textOf } from "../outcome.ts";
 import { newUuid } from "../uuid.ts";
@@ -6,39 +6,39 @@ import { tracePrompt } from "../trace.ts";
 import type { RecordOptions } from "./options.ts";
 import type { Tag } from "./settings.ts";
 
-/** The part of a client that is used here. */
+/** The part of a client used here. */
 export type Ledger = Pick<Client, "record">;
 
-/** A part of a model's content, or of its stream, in any version of the specification of language models. */
+/** A part of a model's content, or of its stream, in any version of the language model specification. */
 type Part = { type: string; id?: string; [member: string]: unknown };
 
-/** How a model has finished. */
+/** End of a model call. */
 type Finish = { finishReason?: unknown; usage?: unknown; providerMetadata?: unknown };
 
-/** What a model gives at once. */
+/** Result of a call without a stream. */
 type Result = Finish & { content?: Part[]; response?: unknown };
 
-/** What a call begins with. */
+/** Data known at the start of a call. */
 export type CallStart = {
   input: unknown;
   provider?: string | undefined;
   modelId?: string | undefined;
-  /** Whether the AI SDK was told to keep these to itself. */
+  /** False if the AI SDK was told not to record them. */
   recordInputs?: boolean | undefined;
   recordOutputs?: boolean | undefined;
 };
 
-/** A call that is under way. It is recorded once, when it ends the first time. None of its functions throws. */
+/** A call in progress. Recorded once, when it ends the first time. None of its functions throws. */
 export type OpenCall = {
   add(part: Part): void;
-  /** It has given all that it gives, unless the stream that this came in was cut off. */
+  /** Ends the call. With `isStream`, a stream that was cut off is a failure. */
   end(isStream?: boolean): void;
   fail(error: unknown): void;
-  /** The application wants no more of it, unless the reason is that it took too long. */
+  /** Aborts the call for the application. A timeout as the reason is a failure. */
   abort(reason?: unknown): void;
 };
 
-/** JSON without what is no text: files would make the record too large. Throws if an object is in itself. */
+/** JSON with placeholders for files, which would make the record too large. Throws on circular objects. */
 const toJson = (value: unknown): string =>
   JSON.stringify(value, function (this: Record<string, unknown>, name, shown) {
     const member = this[name];
@@ -50,7 +50,7 @@ const toJson = (value: unknown): string =>
     return isFile && !/^https?:/.test(member) && member.length > 200 ? `[${member.length} characters]` : shown;
   });
 
-/** Messages whose content is one text have it as a text, as those of prompts do. */
+/** Replaces content that is one text part by its text, as in prompts. */
 const inputOf = (input: unknown): unknown =>
   Array.isArray(input)
     ? input.map(({ role, content }) => ({
@@ -59,7 +59,7 @@ const inputOf = (input: unknown): unknown =>
     }))
     : input;
 
-/** The tokens as the versions 3 and 4 of the specification have them. */
+/** Token counts of versions 3 and 4 of the specification. */
 type NestedUsage = {
   inputTokens: { total?: number; cacheRead?: number; cacheWrite?: number };
   outputTokens: { total?: number; reasoning?: number };
@@ -67,7 +67,7 @@ type NestedUsage = {
 
 type Members = Record<string, unknown>;
 
-/** What gateways and providers say that they charged, beside the tokens. */
+/** Charges that gateways and providers report in addition to the tokens. */
 const costOf = (usage: Members, { gateway, openrouter, xai }: Record<string, Members>): Members => {
   const raw = Object(openrouter?.usage ?? usage.raw) as Members;
   return {
@@ -78,13 +78,13 @@ const costOf = (usage: Members, { gateway, openrouter, xai }: Record<string, Mem
   };
 };
 
-/** The tokens by names that the service knows. Undefined if none were counted. */
+/** Token counts by names that the service accepts. Undefined if there are none. */
 const usageOf = ({ usage, providerMetadata }: Finish): Members | undefined => {
   let tokens = Object(usage) as Members;
   const metadata = Object(providerMetadata) as Record<string, Members>;
   const { anthropic, bedrock } = metadata as Record<string, { usage?: Members }>;
   const cost = costOf(tokens, metadata);
-  // Anthropic's own counts say what was written to a cache for an hour. AI SDK 5 leaves out what came from a cache.
+  // Anthropic's own counts include one-hour cache writes. AI SDK 5 leaves out tokens that came from a cache.
   if (anthropic?.usage && tokens.inputTokens !== undefined) return { ...anthropic.usage, ...cost };
   if (typeof tokens.inputTokens === "number" && bedrock) {
     const { cachedInputTokens: cacheReadInputTokens, ...others } = tokens;
@@ -102,7 +102,10 @@ const usageOf = ({ usage, providerMetadata }: Finish): Members | undefined => {
   return typeof (tokens.inputTokens ?? tokens.outputTokens) === "number" ? { ...tokens, ...cost } : undefined;
 };
 
-/** Whether a stream ended before the model did. AI SDK 7 says so. Older providers give the reason they began with, or none. */
+/**
+ * True if a stream ended before the model did. AI SDK 7 reports that. Older providers keep their initial reason, or
+ * have none.
+ */
 const isCutOff = (finish: Finish): boolean => {
   const { finishReason: reason } = finish;
   if (typeof reason !== "object") return reason === undefined || reason === "unknown" && !usageOf(finish);
@@ -133,7 +136,7 @@ const outputOf = (content: Part[]): string => {
   })));
 };
 
-/** A text, or why there is none. */
+/** A text, or the error in brackets. */
 const textOrReason = (make: () => string): string => {
   try {
     return make();
@@ -181,7 +184,7 @@ export const beginCall = (
     const endAt = Date.now();
     try {
       if (problem !== undefined) {
-        // A message may quote what the model was given, or gave.
+        // A message may quote the input or output of the model.
         const isShown = recordInputs !== false && recordOutputs !== false;
         facts.error = isShown ? textOf(problem) : nameOf(problem);
       }
@@ -207,7 +210,7 @@ export const beginCall = (
       ledger.record(item);
       onRecord?.(item);
     } catch {
-      // A listener that throws must not cost the application its call.
+      // A failing listener must not fail the application's call.
     }
   };
 
@@ -226,20 +229,20 @@ export const beginCall = (
     fail,
     abort(reason) {
       if (nameOf(reason) === "TimeoutError") fail(reason);
-      // It may be left once it has finished.
+      // Leaving a finished stream is not an abort.
       else record(facts.finish_reason ? finished : aborted);
     },
   };
 };
 
-/** Adds what a model gave at once. */
+/** Adds the result of a call without a stream. */
 const addResult = (call: OpenCall, { content, response, ...finish }: Result): void => {
   if (Array.isArray(content)) content.forEach(call.add);
   call.add({ ...Object(response) as object, type: "response-metadata" });
   call.add({ ...finish, type: "finish" });
 };
 
-/** The same stream. What is read of it is added to the call, which ends with it. */
+/** Wraps a stream. The parts that are read are added to the call, which ends with it. */
 const watch = (stream: ReadableStream<Part>, call: OpenCall): ReadableStream<Part> => {
   const reader = stream.getReader();
   return new ReadableStream<Part>({
@@ -265,7 +268,7 @@ const watch = (stream: ReadableStream<Part>, call: OpenCall): ReadableStream<Par
   }, { highWaterMark: 0 });
 };
 
-/** Runs a call of a model, and gives what it gives. */
+/** Runs a model call, and returns its result. */
 export const runCall = async <T>(call: OpenCall, execute: () => PromiseLike<T>): Promise<T> => {
   let result: T;
   try {

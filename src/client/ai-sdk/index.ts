@@ -1,4 +1,4 @@
-// The entry `promptledger/ai-sdk`: prompts as arguments of the AI SDK, and records of the calls that it makes with them.
+// The entry `promptledger/ai-sdk`: prompts as arguments of the AI SDK, and records of the calls made with them.
 export { ledgerMiddleware } from "./middleware.ts";
 export type { LedgerMiddleware } from "./middleware.ts";
 export type { Ledger } from "./call.ts";

@@ -1,11 +1,11 @@
-// The wrapper for AI SDK 5 and 6, which works with 7 too.
+// The middleware for AI SDK 5 and 6, which works with 7 too.
 import { beginCall, runCall } from "./call.ts";
 import type { Ledger, OpenCall } from "./call.ts";
 import { tagOf } from "./settings.ts";
 import { defaultTagOf } from "./options.ts";
 import type { RecordOptions } from "./options.ts";
 
-/** What a middleware gets of a call, in any version of the specification. */
+/** Arguments of a middleware for a call, in any version of the specification. */
 type Given<T> = {
   model: { provider: string; modelId: string };
   params: { prompt: unknown; providerOptions?: unknown; abortSignal?: AbortSignal | undefined };
@@ -13,7 +13,7 @@ type Given<T> = {
 };
 type GivenStream<T> = Omit<Given<unknown>, "doGenerate"> & { doStream: () => PromiseLike<T> };
 
-/** A middleware of the versions 2 to 4 of the specification of language models. */
+/** A middleware of versions 2 to 4 of the language model specification. */
 export type LedgerMiddleware = {
   specificationVersion: "v3";
   wrapGenerate<T>(given: Given<T>): Promise<T>;
@@ -21,7 +21,7 @@ export type LedgerMiddleware = {
 };
 
 /**
- * A middleware that records each call of a model whose arguments are those of `forAiSdk`, when it has ended, failed or was
+ * Creates a middleware that records each model call with arguments from `forAiSdk` when it has ended, failed or was
  * aborted.
  *
  * @example
@@ -43,7 +43,7 @@ export const ledgerMiddleware = (ledger: Ledger, options: RecordOptions = {}): L
   };
 };
 
-/** A call that a signal aborts. The AI SDK may read no further then, so that the stream would tell nothing. */
+/** Aborts a call by a signal, as the AI SDK may not read the stream any further then. */
 const abortedBy = (signal: AbortSignal | undefined, call: OpenCall): OpenCall => {
   if (!signal) return call;
   const stop = () => call.abort(signal.reason);

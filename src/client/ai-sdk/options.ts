@@ -1,23 +1,23 @@
-// What the telemetry integration and the middleware are told.
+// Options of the telemetry integration and the middleware.
 import type { CallOptions, Prompt } from "../prompt.ts";
 import type { DiagnosisItem } from "../shapes.ts";
 import type { TraceApi } from "../trace.ts";
 import { createTag } from "./settings.ts";
 import type { Tag } from "./settings.ts";
 
-/** The record of a call. */
+/** Record of a call, as it is queued. */
 export type CallRecord = DiagnosisItem & { idempotencyKey: string };
 
-/** What calls are recorded under, and who is told. */
+/** Options for the records of calls. */
 export type RecordOptions = CallOptions & {
-  /** The prompt of calls whose arguments name none. Default: they are not recorded. */
+  /** Prompt of calls whose arguments contain none. Default: they are not recorded. */
   prompt?: Pick<Prompt<object>, "deployId" | "reference" | "version"> | undefined;
-  /** Gets each record when it is queued, before the mask. Feedback may name it by its `idempotencyKey`. */
+  /** Receives each record when it is queued, before the mask. Feedback may name it by its `idempotencyKey`. */
   onRecord?: ((record: CallRecord) => void) | undefined;
-  /** `trace` of `@opentelemetry/api`: the active span of each call says which prompt it uses. */
+  /** `trace` of `@opentelemetry/api`: adds the prompt of each call to the active span. */
   trace?: TraceApi | undefined;
 };
 
-/** Makes what calls are recorded under whose arguments name no prompt. Each has a session of its own unless one is given. */
+/** Returns a function that creates tags for calls without a prompt. Each has its own session unless one is given. */
 export const defaultTagOf = ({ prompt, ...callOptions }: RecordOptions) => (): Tag | undefined =>
   prompt && createTag(prompt, callOptions);

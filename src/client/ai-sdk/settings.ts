@@ -1,9 +1,9 @@
-// A prompt as arguments of generateText and streamText, and how their calls of a model find it again.
+// Converts a prompt to arguments of generateText and streamText, and tags their model calls with it.
 import type { CallOptions, Prompt } from "../prompt.ts";
 import type { FillOptions, MessageLists, Values } from "../fill.ts";
 import type { Message } from "../shapes.ts";
 
-/** What a call is recorded under. It is JSON, as the AI SDK passes it on among the provider options. */
+/** Prompt and session of a recorded call. JSON, as the AI SDK passes it on among the provider options. */
 export type Tag = {
   deployId: string;
   reference: string;
@@ -15,13 +15,13 @@ export type Tag = {
 
 const namespace = "promptledger";
 
-/** What the provider options of a call say. Undefined if the call has no prompt of ours. */
+/** Reads the tag in the provider options of a call. Undefined if the call has none. */
 export const tagOf = (providerOptions: unknown): Tag | undefined => {
   const tag = Object(Object(providerOptions)[namespace]) as Partial<Tag>;
   return typeof tag.deployId === "string" ? tag as Tag : undefined;
 };
 
-/** What a prompt is recorded under. */
+/** Creates the tag of a prompt. */
 export const createTag = (
   { deployId, reference, version, rollout, sessionId: given }: Omit<AnyPrompt, "fill" | "llmConfig">,
   { sessionId = given ?? crypto.randomUUID(), additional_properties }: CallOptions = {},
@@ -53,26 +53,26 @@ export type AiSettings = {
   frequencyPenalty?: number;
   seed?: number;
   stopSequences?: string[];
-  /** Only with system messages after others, which AI SDK 7 takes only then. */
+  /** Set for system messages after others, which AI SDK 7 otherwise rejects. */
   allowSystemInMessages?: true;
   providerOptions: Record<typeof namespace, Tag>;
 };
 
 type AnyContent = Pick<Prompt<object>, "deployId" | "reference" | "version" | "rollout" | "sessionId" | "llmConfig">;
 
-/** Any prompt of a client. That of a typed client is filled in with its own `fill`. */
+/** Any prompt of a client. A typed one is filled in with its own `fill`. */
 export type AnyPrompt = AnyContent & { fill(...given: never[]): Message[] };
 
-/** A prompt of which nothing is known. A method would be compared less strictly than this member is. */
+/** A prompt without known variables. A method would be compared less strictly than this member is. */
 type UntypedPrompt = AnyContent & { fill: (values?: Values, lists?: MessageLists, options?: FillOptions) => Message[] };
 
-/** How a prompt is filled in, and what its calls are recorded with. */
+/** Options for filling in a prompt and recording its calls. */
 export type AiOptions = FillOptions & CallOptions & {
-  /** Messages to put in the place of those that are one variable and nothing else. */
+  /** Messages that replace those that are one variable and nothing else. */
   lists?: MessageLists;
 };
 
-// The settings of the AI SDK by the names that they have in an `llmConfig`, without underscores and capitals.
+// Settings of the AI SDK by their names in an `llmConfig`, without underscores and capitals.
 const numbers: Record<string, keyof AiSettings> = {
   maxtokens: "maxOutputTokens",
   maxcompletiontokens: "maxOutputTokens",
@@ -95,7 +95,7 @@ const settingsOf = (llmConfig: object): Partial<AiSettings> => {
   return settings;
 };
 
-/** The parts of OpenAI's form in that of the AI SDK. Others are left as they are. */
+/** Converts parts from OpenAI's format to that of the AI SDK. Others are left unchanged. */
 const toContent = (content: Message["content"]) =>
   typeof content === "string" ? content : content.map((part) => {
     const { url } = Object(part.image_url) as { url?: string };
@@ -107,10 +107,10 @@ const textOf = ({ content }: Message) =>
   typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("");
 
 /**
- * A prompt as arguments of generateText and streamText: the settings of its `llmConfig` but the model, its system messages, and
- * the others. `values` fill in its variables; messages that are filled in already may be given in their place. All calls of a
- * model that are made with it are recorded in one session. Throws a MissingVariablesError as `fill` does. A prompt whose
- * variables are typed is filled in by its own `fill`, which checks them.
+ * Converts a prompt to arguments of generateText and streamText: the settings of its `llmConfig` but the model, its
+ * system messages, and the others. `values` fill in its variables, or are messages that are filled in already. All
+ * model calls made with it are recorded in one session. Throws a MissingVariablesError as `fill` does. A prompt with
+ * typed variables is filled in by its own `fill`, which checks them.
  *
  * @example
  * const prompt = await ledger.prompt("support/assistant@production");

@@ -6,12 +6,12 @@ import type { RecordOptions } from "./options.ts";
 import { tagOf } from "./settings.ts";
 import type { Tag } from "./settings.ts";
 
-/** A run of generateText or streamText: the prompt of its next call, and the call that is under way. */
+/** A run of generateText or streamText: the prompt of its next call, and the call in progress. */
 type Run = { tag: Tag; call?: OpenCall };
 
 type RunEvent = { callId?: string; providerOptions?: unknown };
 
-/** What the AI SDK says of a call of a model. */
+/** Event of a model call. */
 type CallEvent<T> = {
   callId: string;
   execute: () => PromiseLike<T>;
@@ -23,7 +23,7 @@ type CallEvent<T> = {
   recordOutputs?: boolean | undefined;
 };
 
-/** What the AI SDK says of generateObject and streamObject, which have events of their own. */
+/** Event of generateObject and streamObject, which have their own. */
 type ObjectEvent = RunEvent & {
   provider?: string;
   modelId?: string;
@@ -48,10 +48,10 @@ export type LedgerTelemetry = {
   onEnd(event: RunEvent): void;
 };
 
-const maxRuns = 10_000; // of which the AI SDK has not told the end. It does not if nobody reads a stream to its end
+const maxRuns = 10_000; // still open; a stream that is not read to its end has no end event
 
 /**
- * An integration that records each call of a model whose arguments are those of `forAiSdk`, when it has ended, failed or was
+ * Creates an integration that records each model call with arguments from `forAiSdk` when it has ended, failed or was
  * aborted. A run with tools makes several calls; each is a record of the same session.
  *
  * @example
@@ -74,7 +74,7 @@ export const ledgerTelemetry = (ledger: Ledger, options: RecordOptions = {}): Le
       if (runs.size >= maxRuns) runs.delete(runs.keys().next().value!);
       runs.set(callId!, { tag });
     },
-    // `prepareStep` may give another prompt.
+    // `prepareStep` may select another prompt.
     onStepStart({ callId, providerOptions }) {
       const run = runs.get(callId!), tag = tagOf(providerOptions);
       if (run && tag) run.tag = tag;

@@ -10,7 +10,7 @@ type Message = {
   content: Block[];
   stop_reason: string | null;
   usage: Record<string, unknown>;
-  /** Of a text completion. */
+  /** Only in text completions. */
   completion: string;
   error: { type?: string; message?: string };
 };
@@ -39,11 +39,11 @@ const addEvent = (whole: Partial<Message>, event: Event): void => {
   if (error) whole.error = error;
   const open = content[index];
   if (open && delta.text) open.text = (open.text ?? "") + delta.text;
-  // The input of a tool begins as an empty object, and is a text until it is whole.
+  // The input of a tool begins as an empty object, and is a string until it is complete.
   if (open && delta.partial_json) open.input = (typeof open.input === "string" ? open.input : "") + delta.partial_json;
   if (open && type === "content_block_stop" && typeof open.input === "string") open.input = JSON.parse(open.input);
   if (delta.stop_reason) whole.stop_reason = delta.stop_reason;
-  // It has all counts so far, or some of them. Some servers give 0 for those that it had before.
+  // Contains all counts so far, or some of them. Some servers send 0 for earlier ones.
   const before = whole.usage ?? {};
   if (usage) {
     const counts = Object.entries(usage).filter(([name, count]) => count !== null && !(count === 0 && before[name]));
@@ -52,8 +52,8 @@ const addEvent = (whole: Partial<Message>, event: Event): void => {
 };
 
 /**
- * Records a call by a message of Anthropic, a stream of one, `messages.stream()`, what `withResponse` and `asResponse` give, or a
- * promise.
+ * Records a call from an Anthropic message, a stream of one, `messages.stream()`, the result of `withResponse` or
+ * `asResponse`, or a promise.
  *
  * @example
  * const message = await recordAnthropic(prompt.call(), anthropic.messages.create(request), { input: request.messages });

@@ -48,7 +48,7 @@ const addEvent = (whole: Partial<Interaction>, { index, interaction, status, ste
     if (last?.type === "text") last.text = (last.text ?? "") + (delta.text ?? "");
     else content.push({ type: "text", text: delta.text ?? "" });
   }
-  // The arguments of a call begin as an object, and are a text until they are whole.
+  // The arguments of a call begin as an object, and are a string until they are complete.
   if (open && delta?.arguments) {
     open.arguments = (typeof open.arguments === "string" ? open.arguments : "") + delta.arguments;
   }
@@ -87,7 +87,7 @@ const readContent = (whole: Partial<Content>): Read => {
     model: modelVersion,
     usage: usageMetadata,
     output: joinTexts(
-      // As above.
+      // Without file data, as above.
       parts.map((part) => part.inlineData ? { inlineData: { mimeType: part.inlineData.mimeType } } : part),
       (part) => (part as Part).text,
     ),
@@ -97,14 +97,14 @@ const readContent = (whole: Partial<Content>): Read => {
 };
 
 /**
- * Records a call by what `generateContent` of Gemini gives, by the stream of `generateContentStream`, by an interaction or its
- * stream, or by a promise.
+ * Records a call from the result of Gemini's `generateContent`, the stream of `generateContentStream`, an interaction
+ * or its stream, or a promise.
  *
  * @example
  * const response = await recordGemini(prompt.call(), ai.models.generateContent(request), { input: request.contents });
  */
 export const recordGemini: RecordResponse = recordBy<Content & Interaction>({
-  // The first candidate, as streams of several are not offered.
+  // Only the first candidate, as there are no streams of several.
   add(whole, part) {
     if ("event_type" in part) return addEvent(whole, part as Event);
     const { candidates, usageMetadata, responseId, modelVersion, promptFeedback } = part as Partial<Content>;

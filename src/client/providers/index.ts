@@ -1,4 +1,4 @@
-// The entry `promptledger/providers`: records of calls by the responses of the providers' own clients.
+// The entry `promptledger/providers`: records calls from the responses of the providers' own clients.
 export { recordAnthropic } from "./anthropic.ts";
 export { recordGemini } from "./gemini.ts";
 export { recordOpenAI } from "./openai.ts";

@@ -9,7 +9,7 @@ type ChatMessage = {
   content?: string | { text?: string }[] | null;
   refusal?: string | null;
   tool_calls?: ToolCall[];
-  /** The form of calls before there were several. */
+  /** Legacy format of a single call. */
   function_call?: Call | null;
   audio?: { transcript?: string; data?: string | undefined } | null;
   images?: Image[];
@@ -18,7 +18,7 @@ type Choice = {
   index?: number;
   message?: ChatMessage;
   delta?: ChatMessage;
-  /** Of a legacy completion. */
+  /** Text of a legacy completion. */
   text?: string;
   finish_reason?: string | null;
   error?: { message?: string };
@@ -37,7 +37,7 @@ type Response = Shared & {
   output: Item[];
   error: { message?: string } | null;
   incomplete_details: { reason?: string } | null;
-  /** Of a transcription. A response has its settings there. */
+  /** Text of a transcription. In a response, its text settings. */
   text: unknown;
 };
 
@@ -52,11 +52,11 @@ type Event = {
   message?: string;
 };
 
-/** The text of a message. Mistral gives parts of it where there is reasoning too, which is left out. */
+/** Text of a message. Mistral sends parts if there is reasoning, which is left out. */
 const textOf = (content: ChatMessage["content"]) =>
   Array.isArray(content) ? content.map(({ text }) => text).join("") : content;
 
-/** The texts that parts of a call add to, by its kind. */
+/** Member that parts of a call extend, by its kind. */
 const texts = { function: "arguments", function_call: "arguments", custom: "input" } as const;
 
 /** Adds a part of a call, if it is of this kind. */
@@ -84,7 +84,7 @@ const addChoice = (choices: Choice[], { index = 0, delta = {}, text, finish_reas
   for (const { index, ...part } of delta.tool_calls ?? []) {
     const calls = message.tool_calls ??= [];
     let call = calls[index ?? calls.length - 1];
-    // Some servers leave out the index, or give all calls the same.
+    // Some servers leave out the index, or send the same for all calls.
     if (!call || part.id && part.id !== call.id) {
       const { function: _function, custom: _custom, ...others } = part;
       calls.push(call = others);
@@ -98,7 +98,7 @@ const addEvent = (whole: Partial<Response>, event: Event): void => {
   const { type, response, item, output_index: at, content_index: within, delta } = event;
   const output = whole.output ?? [];
   if (response) merge(whole, response);
-  // The response has its items only in the end.
+  // Only the final response has its items.
   if (!response?.output?.length) whole.output = output;
   if (item) output[at] = { ...item, ...(item.content && { content: [...item.content] }) };
   const open = output[at];
@@ -111,7 +111,7 @@ const addEvent = (whole: Partial<Response>, event: Event): void => {
   }
 };
 
-/** A message without what would make the record too large: audio, and images that it has itself. */
+/** A message without audio and embedded images, which would make the record too large. */
 const withoutFiles = ({ audio, images, ...message }: ChatMessage): ChatMessage => ({
   ...message,
   ...(audio && { audio: { ...audio, data: undefined } }),
@@ -122,7 +122,9 @@ const withoutFiles = ({ audio, images, ...message }: ChatMessage): ChatMessage =
   }),
 });
 
-/** The text of an answer, or all of it if it has calls, or images alone. Some servers give every message a list of calls. */
+/**
+ * Text of an answer, or all of it if it has calls, or images alone. Some servers send a list of calls in every message.
+ */
 const answerOf = ({ message = {}, text }: Choice): unknown => {
   const { content, refusal, audio, tool_calls: calls, function_call: call, images } = message;
   const said = text ?? (textOf(content) || refusal || audio?.transcript || "");
@@ -139,7 +141,7 @@ const readCompletion = ({ id, model, usage, choices = [] }: Partial<Completion>)
       ? choices.map(({ message, text }) => message && text === undefined ? withoutFiles(message) : text)
       : answerOf(first),
     reason,
-    // OpenRouter's word for an answer that the model has not finished.
+    // OpenRouter's reason for an unfinished answer.
     error: reason === "error" ? `Error: ${error?.message}` : undefined,
   };
 };
@@ -168,9 +170,9 @@ const readResponse = (whole: Partial<Response>): Read => {
 };
 
 /**
- * Records a call by a response of OpenAI or of what speaks its protocol: a chat completion, a legacy one, a response of the
- * Responses API, a stream or a helper that collects one, what `withResponse` and `asResponse` give, or a promise. Streams of
- * chat completions have tokens only with `stream_options: { include_usage: true }`.
+ * Records a call from a response of OpenAI or a compatible server: a chat completion, a legacy one, a response of the
+ * Responses API, a stream or a helper that collects one, the result of `withResponse` or `asResponse`, or a promise.
+ * Streams of chat completions have token counts only with `stream_options: { include_usage: true }`.
  *
  * @example
  * const call = prompt.call({ sessionId });
@@ -181,7 +183,7 @@ export const recordOpenAI: RecordResponse = recordBy<Completion & Response>({
     const { choices, id, model, x_groq, usage = x_groq?.usage } = part as Partial<Completion>;
     if (!choices) return addEvent(whole, part as Event);
     const collected = whole.choices ??= [];
-    // Azure's first and last chunks have empty ones.
+    // Empty in Azure's first and last chunks.
     merge(whole, { id, model, usage });
     choices.forEach((choice) => addChoice(collected, choice));
   },

@@ -1,31 +1,31 @@
-// Records a call by what a provider's client gives: a response, a stream of its parts, a helper that collects one, the raw
-// response over HTTP, or an object with one of these.
+// Records a call from the result of a provider's client: a response, a stream of its parts, a helper that collects one,
+// the raw HTTP response, or an object with one of these.
 import { aborted, failed, finished, isAbort, textOf } from "../outcome.ts";
 import type { ModelCall, Outcome } from "../prompt.ts";
 
-/** What a response says of its call. */
+/** Data of a call, read from its response. */
 export type Read = {
   model?: string | undefined;
   usage?: object | null | undefined;
   output: unknown;
   id?: string | undefined;
-  /** Why the model stopped. Without it, a stream was cut off or aborted. */
+  /** Reason why the model stopped. Without it, a stream was cut off or aborted. */
   reason?: string | null | undefined;
-  /** Why it failed. */
+  /** Reason for the failure. */
   error?: string | undefined;
 };
 
-/** How the responses of a provider are read. */
+/** Reader of a provider's responses. */
 export type Format<Whole> = {
-  /** Adds a part of a stream to what came before, so that in the end this is like a response. */
+  /** Adds a part of a stream to `whole`, which in the end resembles a response. */
   add(whole: Partial<Whole>, part: object): void;
   read(whole: Partial<Whole>): Read;
 };
 
-/** What else is recorded. It wins over what the response says. */
+/** Further data to record. Overrides the data of the response. */
 export type RecordedWith = Partial<Outcome>;
 
-/** It is given as it is. The parts of a stream are recorded while the application reads them. */
+/** The response, unchanged. The parts of a stream are recorded while the application reads them. */
 export type Recorded<Response> = Response;
 
 /** Records a call by a response. Resolves with the response, or rejects with its error. */
@@ -35,7 +35,7 @@ export type RecordResponse = <Response>(
   recordedWith?: RecordedWith,
 ) => Promise<Recorded<Response>>;
 
-/** Sets members that a part has. A last part may have empty ones, which say nothing. */
+/** Sets the non-empty members of a part. A last part may have empty ones. */
 export const merge = (whole: object, part: object): void => {
   for (const [name, value] of Object.entries(part)) {
     if (value !== undefined && value !== null && value !== "") Object.assign(whole, { [name]: value });
@@ -44,12 +44,12 @@ export const merge = (whole: object, part: object): void => {
 
 type Parts = AsyncIterable<object> & {
   controller?: Partial<AbortController>;
-  /** The streams of OpenAI's and Anthropic's clients make their iterators with it, for `tee` too. */
+  /** Makes the iterators of OpenAI's and Anthropic's streams, for `tee` too. */
   iterator?: () => AsyncIterator<object>;
   next?: unknown;
 };
 
-/** A stream that emits its parts, and that the application may leave unread: `messages.stream` of Anthropic. */
+/** A stream that emits its parts, and that the application may leave unread: Anthropic's `messages.stream`. */
 type Helper = Parts & { on(event: string, listener: (value: object) => void): unknown };
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
@@ -58,16 +58,16 @@ const isHelper = (value: Parts): value is Helper => typeof (value as Partial<Hel
 const isHttp = (value: unknown): value is Response =>
   isObject(value) && typeof value.clone === "function" && isObject(value.headers) && typeof value.status === "number";
 
-/** Whether the application has aborted a stream. Those of OpenAI's and Anthropic's clients end without an error then. */
+/** True if the application aborted a stream. Those of OpenAI's and Anthropic's clients then end without an error. */
 const isAborted = ({ controller }: Parts): boolean => controller?.signal?.aborted === true;
 
-/** Makes the function that records the responses of a provider. */
+/** Creates the function that records the responses of a provider. */
 export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): RecordResponse => {
   const readSafely = (whole: Partial<Whole>): Read => {
     try {
       return read(whole);
     } catch {
-      // Of another form than we know. It must not cost the application its response.
+      // An unknown format must not fail the application's call.
       return { output: whole };
     }
   };
@@ -99,12 +99,12 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
     };
     const fail = (whole: Partial<Whole>, error: unknown): void =>
       end(readSafely(whole), () => isAbort(error) ? aborted : failed, textOf(error));
-    /** `unfinished` is the status of a stream that has not told why the model stopped. */
+    /** `unfinished` is the status of a stream without a reason why the model stopped. */
     const endParts = (whole: Partial<Whole>, unfinished: number): void =>
       end(readSafely(whole), ({ reason, error }) => error ? failed : reason ? finished : unfinished);
     const endWhole = (whole: unknown): void => {
       const { id, model, usage, output, error, ...known } = readSafely(Object(whole));
-      // Nothing that is known is in it, so that it is recorded as it is.
+      // Without any known member, the response is recorded unchanged.
       const isKnown = id ?? model ?? usage ?? error ?? (output || undefined);
       end(
         { ...known, id, model, usage, error, output: isKnown === undefined ? whole : output },
@@ -125,18 +125,18 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
         fail(whole, error);
         throw error;
       } finally {
-        // After an error, this is no longer the first time.
+        // Ignored after an error, as only the first end counts.
         endParts(whole, unfinished);
       }
     }
 
-    /** The same stream, whose first reading is recorded. */
+    /** Records the first iteration of a stream, which is otherwise unchanged. */
     const watch = (stream: Parts): Parts => {
       const { iterator } = stream, hasIterator = typeof iterator === "function";
       const own = hasIterator ? iterator : stream[Symbol.asyncIterator];
       const read = () => own.call(stream);
       const parts = pass(stream, { [Symbol.asyncIterator]: read });
-      // A generator is read by its own functions.
+      // A generator is read by its own methods.
       if (typeof stream.next === "function") return parts as Parts;
       let isFirst = true;
       const value = () => {
@@ -154,7 +154,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
       }
     };
 
-    /** Records what a helper emits. It goes on by itself, whether it is read or only asked for its end. */
+    /** Records the events of a helper, which runs even if the application does not iterate it. */
     const listen = (helper: Helper): void => {
       const whole: Partial<Whole> = {};
       for (const name of ["streamEvent", "event", "chunk"]) helper.on(name, (part) => addSafely(whole, part));
@@ -186,7 +186,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
         if (!isHelper(value)) return watch(value);
         listen(value);
       } else if (isHttp(value)) void readBody(value);
-      // What `withResponse` gives, and what Vertex AI's older client does.
+      // Results of `withResponse`, and of Vertex AI's older client.
       else if (isHttp(response) && data !== undefined) return { ...value as object, data: observe(data) };
       else if (isParts(stream)) return { ...value as object, stream: observe(stream) };
       else endWhole(isObject(response) ? response : value);
@@ -204,7 +204,7 @@ export const recordBy = <Whole extends object>({ add, read }: Format<Whole>): Re
   };
 };
 
-/** A text if there is nothing else, and otherwise all of it. */
+/** Joins the texts of the items if all have one, otherwise returns the items. */
 export const joinTexts = <T>(items: T[], textOf: (item: T) => string | null | undefined): unknown => {
   const texts = items.map(textOf);
   return texts.every((text) => typeof text === "string") ? texts.join("") : items;
