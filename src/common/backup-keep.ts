@@ -1,13 +1,13 @@
-// Which backups are kept: `24 hourly, 30 daily, 12 monthly`.
+// Rules for the backups to keep: `24 hourly, 30 daily, 12 monthly`.
 
 const day = 86_400_000; // ms
 
-/** The period in UTC that a time belongs to, by the word of a rule. */
+/** UTC period that contains a time, by the word of a rule. */
 const periods = {
   latest: (at: number) => String(at),
   hourly: (at: number) => isoOf(at).slice(0, 13),
   daily: (at: number) => isoOf(at).slice(0, 10),
-  // The first day of Unix time was a Thursday. Weeks begin on Monday.
+  // Unix time began on a Thursday. Weeks begin on Monday.
   weekly: (at: number) => String(Math.floor((at / day + 3) / 7)),
   monthly: (at: number) => isoOf(at).slice(0, 7),
   yearly: (at: number) => isoOf(at).slice(0, 4),
@@ -24,7 +24,7 @@ const words = Object.keys(periods) as Period[];
 
 export const keepExpected = "must be rules such as 24 hourly, 30 daily, 12 monthly, with latest, weekly and yearly too";
 
-/** Reads rules that are separated by commas. Undefined if they are invalid. */
+/** Parses rules that are separated by commas. Undefined if invalid. */
 export function readKeepRules(text: string): KeepRule[] | undefined {
   const rules = text.split(",").map((rule): KeepRule | undefined => {
     const [, count, word] = /^([1-9]\d{0,5}) ([a-z]+)$/.exec(rule.trim()) ?? [];
@@ -35,12 +35,12 @@ export function readKeepRules(text: string): KeepRule[] | undefined {
   return isDistinct && rules.every((rule) => rule !== undefined) ? rules : undefined;
 }
 
-/** Why a backup is kept: the word of a rule, or because it is from a time that has not come yet. */
+/** Reason why a backup is kept: the word of a rule, or `future` for a time that has not come yet. */
 export type KeptBy = Period | "future";
 
 /**
- * Which rules keep the backup of each time, in Unix ms. What no rule keeps may be removed, and the newest is always kept. A
- * backup that is newer than `now` comes from a wrong clock: it is kept, and no rule counts it.
+ * Finds the rules that keep the backup of each time, in Unix ms. A backup without a rule may be removed, and the newest
+ * is always kept. A backup that is newer than `now` comes from a wrong clock: it is kept, and no rule counts it.
  */
 export function findKept(times: readonly number[], rules: readonly KeepRule[], now: number): Map<number, KeptBy[]> {
   const newestFirst = [...new Set(times)].sort((a, b) => b - a);

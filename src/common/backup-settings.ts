@@ -5,23 +5,23 @@ import { isBucket, readBucketSettings } from "./bucket-settings.ts";
 import type { BucketSettings } from "./bucket-settings.ts";
 
 /**
- * A place for backups: the path of a folder, or the URL of a bucket with what its requests need. `name` is that of the setting or
+ * A place for backups: the path of a folder, or the URL of a bucket with its settings. `name` is that of the setting or
  * of the argument.
  */
 export type PlaceSettings = Readonly<{ name: string; to: string; bucket?: BucketSettings | undefined }>;
 
-/** Where scheduled backups go, how often they are made, and which are kept. */
+/** Place, interval and retention of scheduled backups. */
 export type BackupSettings = Readonly<{
   to: PlaceSettings;
-  /** How long after the newest backup the next one is due, in ms. */
+  /** Time from the newest backup to the next one, in ms. */
   every: number;
   keep: readonly KeepRule[];
 }>;
 
-/** A complete backup. `createdAt` is the time of the state that it has. */
+/** A complete backup. `createdAt` is the time of the state that it contains. */
 export type Backup = { name: string; createdAt: number; bytes: number };
 
-/** What a service knows of its backups: the newest one, and the failure since then, if any. */
+/** State of a service's backups: the newest one, and the failure since then, if any. */
 export type BackupState = {
   place: string;
   every: number;
@@ -33,7 +33,7 @@ const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const maxEvery = 31 * units.d!;
 const standardKeep = "24 hourly, 30 daily, 12 monthly";
 
-/** Reads the settings, and adds what is wrong with them to `faults`. Undefined without `BACKUP_TO`, which may be set later. */
+/** Reads the settings, and adds their faults to `faults`. Undefined without `BACKUP_TO`, which may be set later. */
 export function readBackupSettings(
   read: (name: string) => string | undefined,
   isFile: boolean,
@@ -51,7 +51,7 @@ export function readBackupSettings(
   return Object.freeze({ to: place, every: every ?? units.h!, keep: keep ?? [] });
 }
 
-/** Reads what a place needs. */
+/** Reads the settings of a place. */
 export const readPlace = (
   name: string,
   to: string,

@@ -1,12 +1,12 @@
-// Settings of a place in S3, or in a service that speaks its protocol.
+// Settings of a place in S3, or in a compatible service.
 
-/** A bucket, and what requests to it are signed with. */
+/** A bucket, and the credentials for its requests. */
 export type BucketSettings = Readonly<{
-  /** The URL that the names of objects follow, with the prefix and a slash at its end. */
+  /** URL that object names are appended to, with the prefix and a slash at its end. */
   url: string;
-  /** The URL of the bucket itself, with a slash at its end. */
+  /** URL of the bucket itself, with a slash at its end. */
   bucketUrl: string;
-  /** What the names of objects begin with: empty, or with a slash at its end. */
+  /** Prefix of object names: empty, or with a slash at its end. */
   prefix: string;
   region: string;
   accessKeyId: string;
@@ -17,12 +17,12 @@ export type BucketSettings = Readonly<{
 const pattern = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/)*[\w.-]+)?\/?)?$/;
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Whether a place is a bucket. */
+/** True if a place is a bucket. */
 export const isBucket = (place: string): boolean => /^s3:/i.test(place);
 
 /**
- * Reads the settings of a bucket by the names that all tools for S3 use, and adds what is wrong with them to `faults`. `name` is
- * what messages call the place.
+ * Reads the settings of a bucket by the names that all tools for S3 use, and adds their faults to `faults`. `name` is
+ * the name of the place in messages.
  */
 export function readBucketSettings(
   name: string,
@@ -49,7 +49,7 @@ export function readBucketSettings(
   const endpoint = read(endpointName);
   const fault = endpoint === undefined ? undefined : endpointFault(endpoint, read("BACKUP_KEY_FILE") !== undefined);
   if (fault !== undefined) faults.push(`${endpointName} ${fault}`);
-  // The certificate of AWS covers no bucket with a dot in its name.
+  // The certificate of AWS does not cover bucket names with a dot.
   const bucketUrl = endpoint === undefined && !bucket.includes(".")
     ? `https://${bucket}.s3.${region}.amazonaws.com/`
     : `${endpoint?.replace(/\/+$/, "") ?? `https://s3.${region}.amazonaws.com`}/${bucket}/`;
@@ -60,7 +60,7 @@ export function readBucketSettings(
   });
 }
 
-/** Requests are signed, so that nobody can change them. But everyone on the way could read a backup that is not encrypted. */
+/** Describes a fault of an endpoint. Requests are signed, but an unencrypted backup could be read in transit. */
 function endpointFault(endpoint: string, areEncrypted: boolean): string | undefined {
   if (!URL.canParse(endpoint) || !/^https?:\/\/[^/]/i.test(endpoint)) return "must be an http: or https: URL";
   const { protocol, hostname, username, password, search, hash } = new URL(endpoint);

@@ -1,8 +1,8 @@
-// Which build this is.
+// Version and commit of this build.
 import { version } from "./version.ts";
 
 /**
- * The version, and the commit: 12 hexadecimal digits, undefined where it is not known. `npm pack` writes it here
+ * The version, and the commit: 12 hexadecimal digits, undefined if unknown. `npm pack` writes it here
  * (`runtime/commit.ts`). In a checkout the service and the command line find it when they start.
  */
 export const build: { readonly version: string; commit: string | undefined } = { version, commit: undefined };

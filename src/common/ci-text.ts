@@ -1,4 +1,4 @@
-// Commands that CI systems read in the output of a program, and texts of others that must not become one.
+// Escapes texts that CI systems would take for commands in the output of a program.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,16 +10,16 @@ const variables = [
   ...["JENKINS_URL", "GIT_COMMIT", "CODEBUILD_BUILD_ID", "bamboo_buildKey", "GO_SERVER_URL", "OCTOPUS_SPACE"],
 ];
 
-/** Indicates that a CI system may read the output of the program. */
+/** True if a CI system may read the output of the program. */
 export const isInCi = (env: Environment): boolean =>
   !["", "0", "false", "no"].includes((env.CI ?? "").toLowerCase()) || variables.some((name) => env[name]);
 
-// `##[error]` of GitHub and Azure Pipelines, `##vso[…]`, `##teamcity[…]` and `##octopus[…]` count anywhere in a line. JSON has none
-// outside of a string, where the escape is the same character.
+// `##[error]` of GitHub and Azure Pipelines, `##vso[…]`, `##teamcity[…]` and `##octopus[…]` count anywhere in a line.
+// In JSON they occur only in strings, where the escape is the same character.
 const inLine = /(?<=#)#(?=\w*\[)/g, inPart = /(?<=#)#(?=\w*(?:\[|$))/g;
 const hash = "\\u0023";
 
-/** A text that has no command in a line, as itself or in JSON. */
+/** Escapes commands within a line, of plain text or of JSON. */
 export const withoutCommands = (text: string): string => text.replace(inLine, hash);
 
 const controls = /[^\P{Cc}\n\r\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
@@ -28,21 +28,21 @@ const colour = /^\x1b\[[\d;]{0,12}m/;
 
 const escapeOf = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** JSON with the same values, which has no command, and no character that could control a terminal. */
+/** Escapes commands, and characters that could control a terminal, in JSON. Its values stay the same. */
 export const harmlessJson = (json: string): string => withoutCommands(json).replace(controls, escapeOf);
 
-// A part of an output may end within them.
+// A part of an output may end within a command.
 const lineStart = /(^|[\n\r])([^\S\n\r]*)(?=::|:$)/g;
 const buildkiteStart = /(^|[\n\r])([^\S\n\r]*)(?=::|:$|([-+~^])(?:\3\3|\3?$))/g;
 
 /**
- * Makes what passes the parts of an output on without commands, and without the control characters that folds of Travis and
- * sections of GitLab need. At the start of a line, `::` is a command of GitHub, and three dashes or the like begin a group of
- * Buildkite. With `isColoured`, colours stay.
+ * Creates a function that escapes commands in the parts of an output, and the control characters that folds of Travis
+ * and sections of GitLab need. At the start of a line, `::` is a command of GitHub, and three dashes or the like begin
+ * a group of Buildkite. With `isColoured`, colours stay.
  */
 export function createGuard(env: Environment, isColoured: boolean): (part: string) => string {
   const start = env.BUILDKITE ? buildkiteStart : lineStart;
-  let isAtStart = true; // nothing but blanks are in the line so far
+  let isAtStart = true; // the line so far has only blanks
   let endsInHash = false;
   return (part) => {
     const plain = part.replace(

@@ -1,14 +1,15 @@
-// Exact decimal numbers: amounts of money as whole multiples of 10^-30 USD, and their texts. No sum or product is rounded.
+// Exact decimal numbers: amounts of money as whole multiples of 10^-30 USD, and their texts. No sum or product is
+// rounded.
 
 /** An amount in units of 10^-30 USD. */
 export type Amount = bigint;
 
-/** How many decimals an amount has. The cost of one token has up to 15, and a JavaScript number up to some 30. */
+/** Decimals of an amount. The cost of one token has up to 15, and a JavaScript number up to some 30. */
 export const amountDecimals = 30;
 
 const parts = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/;
 
-/** Reads a decimal text, such as `0.15` or `1.5e-7`. Undefined if it is none or has more decimals than an amount. */
+/** Parses a decimal text, such as `0.15` or `1.5e-7`. Undefined if malformed or with more decimals than an amount. */
 export function readAmount(text: string): Amount | undefined {
   const [, whole, fraction = "", exponent = "0"] = parts.exec(text) ?? [];
   if (whole === undefined) return undefined;
@@ -40,7 +41,7 @@ export type ExactSum = { small: number; large: bigint };
 
 export const emptySum = (): ExactSum => ({ small: 0, large: 0n });
 
-/** Numbers up to this can be added to a sum that is below it, without rounding. */
+/** Largest number that can be added to a sum below it without rounding. */
 export const maxAddend = 2 ** 52;
 
 /** Adds an integer from 0 to 2^53 - 1. */

@@ -3,7 +3,9 @@
 const leastDecimals = 2, digits = 4;
 const mostWritten = 1e15;
 
-/** An amount to the cent, and below ten dollars to four digits: `$1,204.50`, `$0.001235`. From 10^15 on: `$1.205e+15`. */
+/**
+ * An amount to the cent, and below ten dollars to four digits: `$1,204.50`, `$0.001235`. From 10^15 on: `$1.205e+15`.
+ */
 export function dollarText(amount: number): string {
   const size = Math.abs(amount), sign = amount < 0 ? "−" : "";
   if (size >= mostWritten) return `${sign}$${size.toExponential(digits - 1)}`;

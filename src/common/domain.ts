@@ -1,6 +1,6 @@
 // Types of every layer. Times are Unix milliseconds, UTC.
 
-/** Now, in Unix milliseconds. Handed in wherever time matters, so that tests can set it. */
+/** Returns the time in Unix milliseconds. An argument wherever time matters, which tests can set. */
 export type Clock = () => number;
 
 /** A part of a list, and the cursor of the next one, or null after the last. */

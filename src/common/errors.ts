@@ -1,6 +1,6 @@
-// Every refusal, with the only texts that a client can read. `http/respond.ts` maps the kinds to status codes.
+// Every refusal, with the only error texts that clients see. `http/respond.ts` maps the kinds to status codes.
 
-/** The kinds of refusal. */
+/** Kinds of refusal, which determine the status of a response. */
 export type ErrorKind =
   | "unauthorized"
   | "forbidden"
@@ -113,7 +113,7 @@ export const exportsOverloaded = () => new Refusal("overloaded", "Too many expor
 export const managementOverloaded = () => new Refusal("overloaded", "Too many long-running management requests");
 export const tooManyWaiters = () => new Refusal("overloaded", "Too many requests wait for events");
 export const contended = () => new Refusal("overloaded", "Too many changes at once: try again");
-/** Only the log has this, because nobody is left to read the response. */
+/** Only for the log, as there is no client left to read the response. */
 export const clientGone = () => new Refusal("client_gone", "Client closed the connection");
 export const stopping = () => new Refusal("unavailable", "Service is stopping");
 export const databaseAway = () => new Refusal("unavailable", "Database cannot be reached");
@@ -125,7 +125,7 @@ export const schemaOutdated = (name: string) =>
   new Refusal("unavailable", `Database lacks migration ${name}: run promptledger migrate`);
 export const schemaNewer = (name: string) =>
   new Refusal("unavailable", `Database is newer than this service: it has migration ${name}`);
-/** `fault` is a sentence that says what happened to the database file. */
+/** `fault` is a sentence about the database file. */
 export const fileFaulty = (fault: string) => new Refusal("unavailable", fault);
 export const internalError = () => new Refusal("internal", "Internal server error");
 
@@ -202,17 +202,17 @@ export const deleted = (noun: string, id: string) =>
   new Refusal("gone", `${noun} ${id} was deleted`, `${codeOf(noun)}_deleted`, { id });
 export const archived = (noun: string, name: string) =>
   conflict(`${noun} ${name} is archived. Unarchive it first`, `${codeOf(noun)}_archived`);
-/** A change of a prompt would change a deployment too, which needs an approval. `instead` says what to do first. */
+/** A change of a prompt would change a deployment too, which needs an approval. `instead` is the first step to take. */
 export const approvalRequired = (reference: string, instead: string) =>
   conflict(`Changes of ${reference} need an approval. ${instead}, or switch the rule off`, "approval_required");
-/** A push would make a version live that lacks variables of the live version. */
+/** A push would make a version live that omits variables of the live version. */
 export const variablesRemoved = (reference: string, names: string[]) =>
   conflict(
     `This removes variables that are live in ${reference}: ${listed(names)}. To publish anyway, ${bySetting("force")}`,
     "variables_removed",
     "force",
   );
-/** A new prompt has the title or the content of another one, whose name is given. `shared` says which. */
+/** A new prompt has the same title or content as another one, `name`. `shared` is which of them. */
 export const promptNotUnique = (name: string, shared: "title" | "content") =>
   conflict(
     `Prompt ${name} has the same ${shared}. To push to it, give its name; to create another one, ${
@@ -221,7 +221,7 @@ export const promptNotUnique = (name: string, shared: "title" | "content") =>
     "prompt_not_unique",
     "ifUnique",
   );
-/** A deployment was named without its prompt, and several prompts have one of that name. */
+/** A deployment name without its prompt exists in several prompts. */
 export const ambiguousDeployment = (references: string[]) =>
   conflict(
     `Several deployments have that name: ${listed(references)}. Give the prompt too`,
@@ -256,7 +256,7 @@ export const tooManyFailures = () =>
 /** `fault` continues the sentence: `it has expired`. */
 export const signInRefused = (fault: string) =>
   new Refusal("unauthorized", `The sign-in with the company's account is not valid: ${fault}`, "invalid_sign_in");
-/** `fault` says what kept the service from the identity provider. */
+/** `fault` is the reason why the identity provider is unreachable. */
 export const providerAway = (fault: string) =>
   new Refusal("unavailable", `The identity provider cannot be reached: ${fault}`, "provider_away");
 export const crossSite = (hint = "") =>

@@ -1,19 +1,19 @@
-// Tokens with which a browser may give feedback on one record. The application makes them without asking the service: they are
-// signed with a key that follows from the hash of its API key, which the service has too.
+// Tokens with which a browser may give feedback on one record. The application creates them without a request: they are
+// signed with a key derived from the hash of its API key, which the service has too.
 
 /**
- * What a token permits: feedback on a record, which its id or its idempotency key names, under some names and for one author,
- * until a time in Unix seconds.
+ * Permissions of a token: feedback on a record, named by its id or its idempotency key, under some names and for one
+ * author, until a time in Unix seconds.
  */
 export type FeedbackGrant = { record: string; names: string[]; author: string; expires: number };
 
 const prefix = "plf_";
-const hashCharacters = 16; // of the API key's hash, by which the service finds it
+const hashCharacters = 16; // of the API key's hash, which identifies the key
 
-/** Whether a text is meant as such a token. */
+/** True if a text has the prefix of such a token. */
 export const isFeedbackToken = (text: string): boolean => text.startsWith(prefix);
 
-/** Makes a token. `keyHash` is the SHA-256 of the API key in hexadecimal. */
+/** Creates a token. `keyHash` is the SHA-256 of the API key in hexadecimal. */
 export async function makeFeedbackToken(
   keyHash: string,
   { record, names, author, expires }: FeedbackGrant,
@@ -24,7 +24,7 @@ export async function makeFeedbackToken(
   return `${prefix}${payload}.${await sign(keyHash, payload)}`;
 }
 
-/** What a token says. Undefined if it is none. Whether it is true shows `isSignedWith`. */
+/** Decodes a token without verifying it (see `isSignedWith`). Undefined if malformed. */
 export function readFeedbackToken(token: string): FeedbackGrant & { keyHashStart: string } | undefined {
   const [, payload] = tokenPattern.exec(token) ?? [];
   if (payload === undefined) return undefined;
@@ -40,7 +40,7 @@ export function readFeedbackToken(token: string): FeedbackGrant & { keyHashStart
 
 const tokenPattern = /^plf_([\w-]{20,3000})\.([\w-]{43})$/;
 
-/** The text of a token is its only spelling, so that it can be compared as it is. */
+/** Verifies the signature of a token. It has only one spelling, so texts are compared. */
 export async function isSignedWith(keyHash: string, token: string): Promise<boolean> {
   const [, payload, signature] = tokenPattern.exec(token) ?? [];
   if (payload === undefined) return false;
@@ -52,7 +52,7 @@ export async function isSignedWith(keyHash: string, token: string): Promise<bool
   return difference === 0;
 }
 
-/** HMAC-SHA-256 under a key of its own purpose (HKDF, RFC 5869), in base 64 for URLs. */
+/** HMAC-SHA-256 with a key derived for this purpose (HKDF, RFC 5869), in base 64 for URLs. */
 async function sign(keyHash: string, payload: string): Promise<string> {
   const utf8 = new TextEncoder();
   const { subtle } = crypto;

@@ -1,4 +1,4 @@
-// Groups items by a key, in the order in which the keys come. Node 20 has no `Map.groupBy`.
+// Groups items by a key, in order of the first item of each. Node 20 has no `Map.groupBy`.
 
 export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();

@@ -1,12 +1,12 @@
-// Makes, recognizes and hashes ids and secrets. Uses Web Crypto alone, which every runtime has.
+// Creates, recognizes and hashes ids and secrets. Uses Web Crypto alone, which every runtime has.
 import { hasParts } from "./parts.ts";
 
 const base32 = "0123456789abcdefghjkmnpqrstvwxyz";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * An id of one noun, which its prefix names. It is not assignable to an id of another noun. The type does not promise a
- * form: ids from clients and from a database are taken as they are.
+ * An id of one noun, which its prefix names. It is not assignable to an id of another noun. The type does not guarantee
+ * a form: ids from clients and from a database are not checked.
  */
 export type Id<Prefix extends string> = `${Prefix}_${string}`;
 export type WorkspaceId = Id<"ws">;
@@ -31,7 +31,7 @@ export const newId = <Prefix extends string>(prefix: Prefix, at: number): Id<Pre
 /** A new id for a request. Nothing sorts these by time, and a UUID costs a fraction of `newId`. */
 export const newRequestId = (): string => `req_${crypto.randomUUID()}`;
 
-/** Whether a text looks like an id that `newId` makes. */
+/** True if a text has the form of an id from `newId`. */
 export const isId = (prefix: string, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
 
@@ -87,7 +87,7 @@ export const secretPrefix = (secret: string): string => secret.slice(0, secret.i
 
 const secretShape = /^(plm?_)([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** Whether a text has the form of a secret. The checksum catches typing errors without a query. */
+/** True if a text has the form of a secret. The checksum catches typing errors without a query. */
 function isSecret(text: string, wanted: SecretPrefix): boolean {
   const [, prefix, secret = "", check] = secretShape.exec(text) ?? [];
   return prefix === wanted && checksum(secret) === check;
@@ -96,7 +96,7 @@ function isSecret(text: string, wanted: SecretPrefix): boolean {
 export const isApiKey = (text: string): boolean => isSecret(text, "pl_");
 export const isToken = (text: string): boolean => isSecret(text, "plm_");
 
-/** Masks API keys, management tokens and `others` in a text, and nothing that only begins like a key or token. */
+/** Masks API keys, management tokens and `others` in a text, but not texts that only begin like a key or token. */
 export const withoutSecrets = (text: string, others: readonly string[] = []): string =>
   others.reduce(
     (masked, secret) => masked.replaceAll(secret, "…"),
@@ -106,7 +106,7 @@ export const withoutSecrets = (text: string, others: readonly string[] = []): st
     ),
   );
 
-/** Whether a text may be what `withoutSecrets` made this of, whatever the other secrets were. Takes linear time. */
+/** True if `withoutSecrets` may have turned `text` into `masked`, with any other secrets. Takes linear time. */
 export function isMaskOf(masked: string, text: string): boolean {
   const parts = masked.split("…");
   // A secret has at least one character.

@@ -1,4 +1,4 @@
-// Where text stops being JSON. Engines report that in different words, and some without a position.
+// Finds where a text stops being JSON. Engines report that in different words, and some without a position.
 import { skipSpace } from "./json-scan.ts";
 
 const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
@@ -23,7 +23,7 @@ export function describeJsonFault(text: string): string | undefined {
   return fault && `line ${fault.line}, column ${fault.column}: ${fault.text}`;
 }
 
-/** What may come next. An array holds the nesting, so depth uses no stack. */
+/** Kind of token expected next. An array holds the nesting, so depth uses no stack. */
 type Expected = "value" | "first item" | "key" | "first key" | "separator";
 
 function findFault(text: string): Fault | undefined {

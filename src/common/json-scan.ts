@@ -7,7 +7,7 @@ const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0
 export const isOpening = (code: number) => code === braceOpen || code === bracketOpen;
 export const isClosing = (code: number) => code === braceClose || code === bracketClose;
 
-/** Whether a text, which may be invalid JSON, nests arrays and objects deeper than `levels`. */
+/** True if a text, which may be invalid JSON, nests arrays and objects deeper than `levels`. */
 export function isDeeper(text: string, levels: number): boolean {
   // Most texts have no more brackets than that, and need no scan.
   if (countUpTo(levels, text, "{") + countUpTo(levels, text, "[") <= levels) return false;
@@ -20,7 +20,7 @@ export function isDeeper(text: string, levels: number): boolean {
   return false;
 }
 
-/** The text with 0 in the place of each array and object that is nested deeper than `levels`. */
+/** Replaces each array and object that is nested deeper than `levels` by 0. */
 export function cutDeeper(text: string, levels: number): string {
   let cut = "", from = 0;
   for (let at = 0, depth = 0; at < text.length; at++) {
@@ -59,7 +59,9 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** The offset after the value that begins at `start`. It counts depth and does not recurse, so nesting uses no stack. */
+/**
+ * The offset after the value that begins at `start`. It counts depth and does not recurse, so nesting uses no stack.
+ */
 export function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start);

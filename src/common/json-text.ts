@@ -1,6 +1,6 @@
 // JSON as text. The service keeps a client's JSON as written, because parsing loses digits, key order and `__proto__`.
-// Every `text` here has passed JSON.parse, except that of makeWellFormed, which runs before it. Splitting a text that is damaged
-// nevertheless throws a SyntaxError, and always ends.
+// Every `text` here has passed JSON.parse, except that of makeWellFormed, which runs before it. Splitting a text that
+// is damaged nevertheless throws a SyntaxError, and always ends.
 
 import { braceClose, bracketClose, bracketOpen, colon, comma } from "./json-scan.ts";
 import { endOfString, endOfValue, isClosing, isOpening, skipSpace } from "./json-scan.ts";
@@ -11,7 +11,7 @@ export const numberPattern = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?";
 const isRaw = Symbol("JSON text");
 declare const parsed: unique symbol;
 
-/** A value that is already JSON text; stringify writes it as it is. `Value` is the type of what it parses to. */
+/** A value that is already JSON text; stringify writes it unchanged. `Value` is the type that it parses to. */
 export type JsonText<Value = unknown> = {
   readonly [isRaw]: true;
   readonly text: string;
@@ -45,8 +45,8 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const escapes = /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
 
 /**
- * Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else. Invalid
- * JSON stays invalid.
+ * Replaces escapes of lone surrogates by U+FFFD, as String.prototype.toWellFormed does, and changes nothing else.
+ * Invalid JSON stays invalid.
  */
 export function makeWellFormed(text: string): string {
   if (!surrogateEscape.test(text)) return text;
@@ -57,7 +57,7 @@ export function makeWellFormed(text: string): string {
 export const toSqlJson = (value: unknown): string => makeWellFormed(JSON.stringify(value));
 
 /**
- * Whether a finite double, or another JSON number, has exactly the value of a JSON number: 1.50 is 1.5, but
+ * True if a finite double, or another JSON number, has exactly the value of a JSON number: 1.50 is 1.5, but
  * 9007199254740990.6 is not 9007199254740991, to which it is rounded.
  */
 export const isSameNumber = (text: string, number: number | string): boolean =>
@@ -72,7 +72,9 @@ export function normalizeNumber(text: string): string {
   return plainInteger.test(text) || !isSameNumber(text, number) ? text : String(number);
 }
 
-/** The digits of a JSON number without the zeros at their ends, and the power of ten of the last one: `15e-1` for 1.50. */
+/**
+ * The digits of a JSON number without the zeros at their ends, and the power of ten of the last one: `15e-1` for 1.50.
+ */
 export function toDecimal(text: string): string {
   const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!;
   const digits = whole + fraction;
@@ -134,7 +136,7 @@ export function readItems(text: string): string[] {
 const maxReadDepth = 6;
 
 /**
- * Reads JSON text as plain values without loss. What a plain value cannot hold stays JsonText: a scalar that
+ * Reads JSON text as plain values without loss. Values that would lose something stay JsonText: a scalar that
  * JSON.stringify would write differently, an object with an integer as a key (plain objects put those first) or with a
  * repeated key, and anything nested deeper than 6 levels. The top level is read as readMembers does.
  */
@@ -210,7 +212,7 @@ export function compact(text: string): string {
   return result;
 }
 
-/** The value of a text; undefined if it is no JSON, or is nested too deep to be read. */
+/** Parses a text. Undefined if it is not JSON, or is nested too deep to be read. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -9,7 +9,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** `text` is for people, `json` for programs. Both write one line per event. */
 export type LogFormat = (typeof logFormats)[number];
 
-/** The fields of an event, besides its message. */
+/** Fields of an event in addition to its message. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 /**
@@ -30,7 +30,7 @@ export const createLog = (
 
 type FormatLine = (time: string, level: LogLevel, message: string, fields: LogFields) => string;
 
-/** The formats are apart from this, so that the core, which logs text to the console, has only that one. */
+/** Takes the format as an argument, as the core, which logs text to the console, contains only that one. */
 function logOf(level: LogLevel, formatLine: FormatLine, clock: Clock, write: (line: string) => void): Log {
   let time = { at: NaN, text: "" };
 
@@ -48,7 +48,7 @@ function logOf(level: LogLevel, formatLine: FormatLine, clock: Clock, write: (li
 export type PinoLike = Record<LogLevel, (fields: object, message: string) => void>;
 
 /**
- * Makes a log of a logger such as pino, bunyan, or that of Fastify.
+ * Adapts a logger such as pino, bunyan, or that of Fastify.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", log: fromPino(pino()) });

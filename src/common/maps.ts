@@ -1,6 +1,6 @@
-// Maps whose values are made when they are first needed.
+// Maps whose values are created on demand.
 
-/** The value of a key, which is created if there is none. */
+/** Returns the value of a key, which is created if missing. */
 export function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
   const present = map.get(key);
   if (present !== undefined) return present;

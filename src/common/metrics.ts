@@ -1,7 +1,7 @@
-// Counters, gauges and histograms, in the text format of Prometheus. The existing client libraries import modules of
-// Node, which Workers lack, and do more than a service of one process needs.
+// Counters, gauges and histograms, in the text format of Prometheus. The existing client libraries import Node modules,
+// which Workers do not have, and do more than a service of one process needs.
 
-/** Counts an event. The values of the labels come in the order of their names. */
+/** Counts an event. Label values are in the order of the label names. */
 export type Counter = (...values: string[]) => void;
 
 /** Adds an observation to the buckets of its label values. */
@@ -18,7 +18,7 @@ export type Metrics = {
   series(name: string, help: string, labels: string[], read: () => [values: string[], value: number][]): void;
   /** Adds work to do before a scrape, such as reading values. */
   beforeText(prepare: () => Promise<void>): void;
-  /** Does this work. */
+  /** Runs the work added by `beforeText`. */
   prepare(): Promise<void>;
   /** All metrics in the text exposition format, version 0.0.4. */
   text(): string;

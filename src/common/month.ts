@@ -12,5 +12,5 @@ export function endOfMonth(month: string): number {
 /** The first moment of a month, in Unix ms. */
 export const startOfMonth = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
 
-/** Whether a text is a month as this service writes it. */
+/** True if a text is a month as this service writes it. */
 export const isMonth = (text: string): boolean => /^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text);

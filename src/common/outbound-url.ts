@@ -1,14 +1,14 @@
-// What the text of a URL tells of whether a service may send to it. Where addresses can be looked at, `runtime/outbound.ts` says
-// the rest.
+// Checks the text of a URL against the outbound policy. Where host names can be resolved, `runtime/outbound.ts` checks
+// the addresses.
 
 export const maxUrlLength = 2000; // characters
 
-/** Why nothing may be sent to a URL; undefined if it may, as far as its names tell. The text continues "The URL …". */
+/** Reason why nothing may be sent to a URL; undefined if its names permit it. The text continues "The URL …". */
 export function urlFault(text: string, allowed: readonly string[]): string | undefined {
   if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
   if (!URL.canParse(text)) return "must be a URL such as https://example.com/hooks";
   const url = new URL(text);
-  // It is stored as it is sent, and an encoded character takes up to nine.
+  // It is stored as it is sent: encoded, where a character takes up to nine.
   if (url.href.length > maxUrlLength) return `must have at most ${maxUrlLength} characters once it is encoded`;
   if (url.username !== "" || url.password !== "") return "must not have a user name or a password";
   const isAllowed = isNamed(url, allowed);
@@ -21,7 +21,7 @@ export function urlFault(text: string, allowed: readonly string[]): string | und
 
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
-/** Whether the settings name the host of a URL, as in `hooks.internal` or `10.0.0.7:8080`. */
+/** True if the settings name the host of a URL, as in `hooks.internal` or `10.0.0.7:8080`. */
 export const isNamed = (url: URL, allowed: readonly string[]): boolean =>
   allowed.includes(url.host) || allowed.includes(hostOf(url));
 

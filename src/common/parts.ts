@@ -1,8 +1,8 @@
-// Texts that were cut out of others.
+// Finds the parts of a text in order.
 
 /**
- * Whether a text has these parts one after the other, with at least `gap` characters between two, the first at its start and the
- * last at its end. There are two or more. Each takes its first place, so that none has to be tried again: it takes linear time.
+ * True if a text has these parts, two or more, one after the other, with at least `gap` characters between two, the
+ * first at its start and the last at its end. Each takes its first place, so none is tried again: it takes linear time.
  */
 export function hasParts(text: string, parts: readonly string[], gap = 0): boolean {
   const start = parts[0]!, end = parts.at(-1)!, last = text.length - end.length - gap;

@@ -1,17 +1,17 @@
-// The settings of how people sign in with their company's account: by a header that a proxy signs, or at an identity provider.
+// Settings of sign-in with a company's accounts: by a header that a proxy signs, or at an identity provider.
 import { readRoleRules } from "./roles.ts";
 import type { RoleRule } from "./roles.ts";
 
 /** Tokens that a proxy signs, in a header of each request. */
 export type HeaderSettings = Readonly<{
-  /** The name of the header, in small letters. */
+  /** Name of the header, in lower case. */
   name: string;
-  /** Where the keys are that tokens are signed with: a JSON Web Key Set. */
+  /** URL of the keys that sign tokens: a JSON Web Key Set. */
   keysUrl: string;
-  /** What `iss` and `aud` of a token must be. `aud` may have others too. */
+  /** Required `iss` and `aud` of a token. `aud` may contain others too. */
   issuer: string;
   audience: string;
-  /** Whether such a token is good for the management API too. */
+  /** True if the management API accepts such tokens too. */
   isForApi: boolean;
 }>;
 
@@ -20,25 +20,25 @@ export type ProviderSettings = Readonly<{
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** What the service asks the provider for, separated by spaces. */
+  /** Scopes requested from the provider, separated by spaces. */
   scope: string;
-  /** The URL of this service as browsers reach it, without a slash at its end. */
+  /** URL of this service for browsers, without a slash at its end. */
   publicUrl: string;
 }>;
 
-/** How people of a company get in, and as what. */
+/** Methods of sign-in, and the rules for roles. */
 export type PeopleSettings = Readonly<{
   rules: readonly RoleRule[];
   header: HeaderSettings | undefined;
   provider: ProviderSettings | undefined;
 }>;
 
-/** Whether a text has the form of a signed token, a JSON Web Token. */
+/** True if a text has the form of a signed token, a JSON Web Token. */
 export const isSignedToken = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
 
 type Read = (name: string) => string | undefined;
 
-/** Reads the settings, and adds what is wrong with them to `faults`. Undefined if none of them is set. */
+/** Reads the settings, and adds their faults to `faults`. Undefined if none of them is set. */
 export function readPeopleSettings(read: Read, faults: string[]): PeopleSettings | undefined {
   const header = readHeader(read, faults), provider = readProvider(read, faults);
   const isOn = header !== undefined || provider !== undefined;
@@ -94,7 +94,7 @@ function readProvider(read: Read, faults: string[]): ProviderSettings | undefine
   return { issuer, clientId, clientSecret, scope: scope ?? "openid email profile", publicUrl };
 }
 
-/** The values of settings of which all or none must be set. Undefined if none is. A missing one is a fault, and empty. */
+/** Reads settings of which all or none must be set. Undefined if none is. A missing one is a fault, and empty. */
 function readTogether<Name extends string>(
   names: readonly Name[],
   read: Read,
@@ -109,7 +109,7 @@ function readTogether<Name extends string>(
 
 const safeUrlExpected = "must be an https: URL, or an http: URL of this machine, without a user name";
 
-/** Whether nobody between this machine and a URL can change what comes from there. */
+/** True if a URL has no user name, and its responses cannot be changed in transit. */
 export function isSafeUrl(text: string): boolean {
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -1,4 +1,4 @@
-// The URL of a proxy, as settings and the environment have it.
+// The URL of a proxy in settings and the environment.
 import { invalid } from "./errors.ts";
 
 /** Describes why a text is not the URL of a proxy, after the name of a setting. Undefined if it is one. */
@@ -9,12 +9,12 @@ export function proxyFault(text: string): string | undefined {
   return pathname + search === "/" ? undefined : "must be the URL of a proxy, without a path";
 }
 
-/** Reads the URL of a proxy. Throws if it is none; `name` is what messages call it. */
+/** Reads the URL of a proxy. Throws if invalid; `name` is its name in messages. */
 export function readProxyUrl(name: string, text: string): URL {
   const fault = proxyFault(text);
   if (fault !== undefined) throw invalid(`${name} ${fault}`);
   return new URL(withScheme(text));
 }
 
-/** Many programs take the host and the port alone. */
+/** Adds a scheme, which many programs do not require. */
 const withScheme = (text: string): string => text.includes("://") ? text : `http://${text}`;

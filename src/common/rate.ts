@@ -1,4 +1,4 @@
-// Bounds how much each owner may do in a minute.
+// Limits how much each owner may do in a minute.
 import type { Clock } from "./domain.ts";
 
 const minute = 60_000; // ms
@@ -9,7 +9,7 @@ export type Rate = {
   take(owner: string, amount: number): boolean;
 };
 
-/** An owner may do `perMinute` at once, and gets it back evenly over a minute. */
+/** An owner may take `perMinute` at once, which refills evenly over a minute. */
 export function createRate(perMinute: number, clock: Clock): Rate {
   const owners = new Map<string, { left: number; at: number }>();
 
@@ -17,12 +17,12 @@ export function createRate(perMinute: number, clock: Clock): Rate {
     take(owner, amount) {
       const now = clock();
       const { left, at } = owners.get(owner) ?? { left: perMinute, at: now };
-      // Clocks step back too.
+      // Clocks may step back.
       const refilled = Math.min(perMinute, left + Math.max(0, now - at) / minute * perMinute);
       const isEnough = amount <= refilled;
       owners.delete(owner);
       owners.set(owner, { left: isEnough ? refilled - amount : refilled, at: now });
-      // Whoever has done nothing for the longest time has the most left.
+      // The owner that was idle for the longest time has the most left.
       if (owners.size > maxOwners) owners.delete(owners.keys().next().value!);
       return isEnough;
     },

@@ -1,7 +1,7 @@
 // References to deployments: `NAME@DEPLOYMENT`, the name of a prompt and that of a deployment of it.
 import type { DeploymentId } from "./ids.ts";
 
-/** What requests name a deployment by: its id or a reference. */
+/** Name of a deployment in requests: its id or a reference. */
 export type DeploymentRef = DeploymentId | `${string}@${string}`;
 
 type Reference = { promptName: string; deploymentName: string };

@@ -1,23 +1,23 @@
 // Roles, and the rules that give a person one for the claims of their sign-in: `groups:llm-admins=admin`.
 import type { WorkspaceId } from "./ids.ts";
 
-/** What a caller may do. Each role may do everything that those before it may. */
+/** Roles, in ascending order. Each includes the permissions of those before it. */
 export const roles = ["viewer", "editor", "publisher", "admin", "owner"] as const;
 export type Role = (typeof roles)[number];
 
-/** What a role is for: one workspace, or all of them if there is none. */
+/** A role in one workspace, or in all of them if undefined. */
 export type Grant = Readonly<{ role: Role; workspaceId: WorkspaceId | undefined }>;
 
-/** Who gets a role: those with a claim that has, or is, a text that matches. A `*` stands for any characters. */
+/** Gives a role to people with a claim that has, or is, a text that matches. A `*` matches any characters. */
 export type RoleRule = Grant & Readonly<{ claim: string; pattern: string }>;
 
-/** What an identity provider says about a person. Nothing in it is checked but the signature of the whole. */
+/** Claims of an identity provider about a person. Only the signature of the whole is verified. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 // A claim may be a URL, as custom claims of some providers are.
 const rulePattern = /^((?:https?:\/\/)?[^:]+):(.+)=([a-z]+)(?:@(ws_[0-9a-z]+))?$/;
 
-/** Reads the rules of a setting. Throws nothing: a text that is no rule is in `faults`. */
+/** Parses the rules of a setting. Never throws: invalid rules are in `faults`. */
 export function readRoleRules(text: string): { rules: RoleRule[]; faults: string[] } {
   const rules: RoleRule[] = [], faults: string[] = [];
   for (const part of text.split(",").map((rule) => rule.trim())) {
@@ -34,8 +34,8 @@ export function readRoleRules(text: string): { rules: RoleRule[]; faults: string
 }
 
 /**
- * The role that rules give for claims. Of several that match, those for all workspaces come first, then the highest role, then
- * the first in the list, because a caller has one role, in one workspace or in all.
+ * Determines the role for claims. Of several rules that match, those for all workspaces come first, then the highest
+ * role, then the first in the list, because a caller has one role, in one workspace or in all.
  */
 export function grantOf(claims: Claims, rules: readonly RoleRule[]): Grant | undefined {
   const found = rules.filter(({ claim, pattern }) =>
@@ -58,7 +58,7 @@ function valuesOf(claims: Claims, name: string): string[] {
 const valueOf = (claims: Claims, name: string): unknown =>
   memberOf(claims, name) ?? name.split(".").reduce<unknown>((inside, part) => memberOf(inside, part), claims);
 
-/** Determines if claims have all that rules and the name of a person are made of. */
+/** True if claims have everything that rules and the name of a person need. */
 export const hasAllClaims = (claims: Claims, rules: readonly RoleRule[]): boolean =>
   ["email", "email_verified", ...rules.map(({ claim }) => claim)].every((name) => valueOf(claims, name) !== undefined);
 
@@ -67,7 +67,7 @@ const memberOf = (value: unknown, name: string): unknown =>
     ? (value as Record<string, unknown>)[name]
     : undefined;
 
-/** Whether a text matches a pattern. It takes time in proportion to both, whatever they are. */
+/** True if a text matches a pattern. Takes time in proportion to both, whatever they are. */
 function matches(pattern: string, text: string, claim: string): boolean {
   const parts = (claim === "email" ? toLower(pattern) : pattern).split("*");
   const first = parts.shift()!, last = parts.pop();
@@ -82,16 +82,16 @@ function matches(pattern: string, text: string, claim: string): boolean {
   return from <= text.length - last.length;
 }
 
-// Only the letters of ASCII: a Kelvin sign in an address must not become the k of another one.
+// Only ASCII letters: a Kelvin sign in an address must not become the k of another one.
 const toLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Some providers send it as a text. Many send nothing, for addresses that they know. */
+/** True if verified. Some providers send a string, and many nothing, for known addresses. */
 const isVerified = ({ email_verified: verified = true }: Claims): boolean =>
   [true, "true", null].some((each) => each === verified);
 
 /**
- * The name of a person in the audit log: their email address in small letters, else `preferred_username`, else `sub`. Undefined
- * if that is none to show. An unverified address is no name, and `preferred_username` often repeats it.
+ * The name of a person in the audit log: their email address in lower case, else `preferred_username`, else `sub`.
+ * Undefined if that is not printable. An unverified address does not count, and `preferred_username` often repeats it.
  */
 export function addressOf(claims: Claims): string | undefined {
   const names = isVerified(claims) ? ["email", "preferred_username", "sub"] : ["sub"];

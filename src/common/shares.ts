@@ -1,14 +1,14 @@
-// A capacity that owners share fairly, as the waiting room of the ledger is shared.
+// A capacity that owners share fairly, like the waiting room of the ledger.
 
 export type Shares = {
   /**
-   * Takes an amount for an owner. Returns false if the owner would then have more than was free. So one owner gets about half
-   * of the capacity, and every further owner leaves some for the next. What is alone may take any amount: nothing else is taken
-   * but `held`, to which the amount is added.
+   * Takes an amount for an owner. Returns false if the owner would then have more than was free. So one owner gets
+   * about half of the capacity, and every further owner leaves some for the next. If nothing is taken but `held`, to
+   * which the amount is added, any amount is allowed.
    */
   take(owner: string, amount: number, held?: number): boolean;
   giveBack(owner: string, amount: number): void;
-  /** How much all owners have taken. */
+  /** Amount that all owners have taken. */
   used(): number;
 };
 

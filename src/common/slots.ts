@@ -1,22 +1,23 @@
-// A bound on how much of one kind of work runs at once, which owners share fairly.
+// Limits how much of one kind of work runs at once, shared fairly by owners.
 import type { Refusal } from "./errors.ts";
 import { createShares } from "./shares.ts";
 
-/** Places for work. The rest waits. */
+/** Slots for work. The rest waits. */
 export type Slots = {
-  /** Resolves when there is room for work of this owner, with a function that leaves. Rejects after a timeout. */
+  /** Resolves when there is room for work of this owner, with a function that frees it. Rejects after a timeout. */
   enter(owner: string): Promise<() => void>;
 };
 
 /**
- * Makes so many slots, of which one owner gets half. Owners take turns, and the work of each runs in order of arrival. Work
- * that waits longer than the timeout, in ms, gets the refusal, and at once if its owner has taken half of `maxWaiting`.
+ * Creates `max` slots, of which one owner gets half. Owners take turns, and the work of each runs in order of arrival.
+ * Work that waits longer than the timeout, in ms, gets the refusal, and at once if its owner has taken half of
+ * `maxWaiting`.
  */
 export function createSlots(max: number, timeout: number, refusal: () => Refusal, maxWaiting = 200): Slots {
   const running = createShares(max), waiting = createShares(maxWaiting);
-  const queues = new Map<string, (() => void)[]>(); // of the work that waits, by owner, in the order of their turns
+  const queues = new Map<string, (() => void)[]>(); // waiting work by owner, in the order of their turns
 
-  /** Starts what there is room for. */
+  /** Starts waiting work while there is room. */
   function startNext(): void {
     for (const [owner, queue] of [...queues]) {
       if (!running.take(owner, 1)) continue;

@@ -1,18 +1,18 @@
-// `{{variables}}` in texts: what counts as one, and how it is filled in. The service and the client share this, so that both
-// fill in alike.
+// `{{variables}}` in texts: their syntax, and filling them in. Shared by the service and the client, so that both fill
+// in alike.
 
 /** A placeholder in a text. */
 export const placeholder = /\{\{\s*([\p{L}\p{N}_.$-]+)\s*\}\}/gu;
-/** Braces that are text: `{{"{{"}}` and `{{"}}"}}`. */
+/** Braces as text: `{{"{{"}}` and `{{"}}"}}`. */
 export const quotedBraces = /\{\{\s*"(\{\{|\}\})"\s*\}\}/g;
-/** Either of these. Written out, because bundlers keep expressions that are made of others even where nobody needs them. */
+/** Either of these. Written out, because bundlers keep unused expressions that are composed of others. */
 const tag = /\{\{\s*(?:([\p{L}\p{N}_.$-]+)|"(\{\{|\}\})")\s*\}\}/gu;
 const soleTag = new RegExp(`^\\s*${tag.source}\\s*$`, "u");
 
 /**
- * Replaces the `{{name}}` placeholders of a text by values, and `{{"{{"}}` and `{{"}}"}}` by the braces in quotes. Values are
- * inserted as they are: nothing in one is replaced. A placeholder stays if `valueOf` returns undefined, and braces in quotes
- * stay if `keepsBraces`, so that the text can be filled again.
+ * Replaces the `{{name}}` placeholders of a text by values, and `{{"{{"}}` and `{{"}}"}}` by the braces in quotes.
+ * Values are inserted as they are: nothing in one is replaced. A placeholder stays if `valueOf` returns undefined, and
+ * braces in quotes stay if `keepsBraces`, so that the text can be filled again.
  */
 export const fillText = (text: string, valueOf: (name: string) => string | undefined, keepsBraces?: boolean): string =>
   text.replace(
@@ -21,20 +21,20 @@ export const fillText = (text: string, valueOf: (name: string) => string | undef
       name ? valueOf(name)?.toWellFormed() ?? whole : keepsBraces ? whole : braces,
   );
 
-/** Puts braces in quotes wherever they begin no variable, so that filling the text gives them back. */
+/** Quotes braces that do not begin a variable, so that filling in the text restores them. */
 export const quoteBraces = (text: string): string =>
   text.replace(
     new RegExp(String.raw`${placeholder.source}|\{\{(?!\{)`, "gu"),
     (whole) => whole === "{{" ? '{{"{{"}}' : whole,
   );
 
-/** Whether a text can be the name of a variable. */
+/** True if a text can be the name of a variable. */
 export const isVariable = (text: string): boolean => /^[\p{L}\p{N}_.$-]+$/u.test(text);
 
-/** The name in a text that is nothing but one placeholder, and white space around it. */
+/** Returns the variable of a text that is only one placeholder, and white space around it. */
 export const soleVariable = (text: string): string | undefined => soleTag.exec(text)?.[1];
 
-/** Where the placeholders of a text begin and end. */
+/** Start and end of each placeholder in a text. */
 export const findPlaceholders = (text: string): { start: number; end: number }[] =>
   Array.from(text.matchAll(placeholder), ({ index, 0: whole }) => ({ start: index, end: index + whole.length }));
 
@@ -42,8 +42,8 @@ export const findPlaceholders = (text: string): { start: number; end: number }[]
 type Place = { line: number; column: number };
 
 /**
- * Where a text has a variable that is not closed: `{{name}`, or `{{name` at the end of a line. What may be code is left alone:
- * another closing `}}` on its line, or a name that is followed by anything else.
+ * Finds variables that are not closed: `{{name}`, or `{{name` at the end of a line. Possible code is ignored: another
+ * closing `}}` on its line, or a name that is followed by anything else.
  */
 export function unclosed(text: string): Place[] {
   const name = String.raw`\{\{[ \t]*[\p{L}_$][\p{L}\p{N}_.$-]*[ \t]*`;

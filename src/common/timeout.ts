@@ -1,12 +1,12 @@
 // Timeouts of promises and of work that is done in steps.
 
-/** An `isOver` that ends work after so many milliseconds. */
+/** Returns an `isOver` that ends work after so many milliseconds. */
 export function after(ms: number): () => boolean {
   const deadline = performance.now() + ms;
   return () => performance.now() >= deadline;
 }
 
-/** Settles as the promise does, or as `late` does if that takes longer than `ms`. */
+/** Settles like the promise, or like `late` if that takes longer than `ms`. */
 export function withTimeout<T>(ms: number, promise: Promise<T>, late: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
