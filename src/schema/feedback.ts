@@ -1,4 +1,4 @@
-// What feedback on a record is, and the bodies in which it is given.
+// Feedback on a record, and the bodies in which it is given.
 import type { DeploymentRef } from "../common/reference.ts";
 import {
   described,
@@ -52,17 +52,17 @@ export const feedbackNumber = numberIn(-maxNumber, maxNumber);
 
 const maxLabelLength = 200; // characters
 
-// What SQLite, JavaScript and JSON agree on: 15 digits, and nothing smaller than can be one of them beside the largest number.
+// Values on which SQLite, JavaScript and JSON agree: numbers have 15 digits, and none is smaller than 1e-15.
 const isFitting = (value: unknown): boolean =>
   typeof value === "boolean" ||
   feedbackNumber.is(value) ||
   typeof value === "string" && isPlain(value) && value !== "" && [...value].length <= maxLabelLength;
 
-/** Texts on one line. */
+/** Texts without control characters. */
 const plainPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 const isPlain = (value: string): boolean => !/\p{Cc}/u.test(value);
 
-/** A value as it is kept: of a number 15 significant digits. */
+/** Stored form of a value: numbers have 15 significant digits. */
 export function toKept(value: FeedbackValue): FeedbackValue {
   if (typeof value !== "number") return typeof value === "string" ? value.toWellFormed() : value;
   const kept = Number(value.toPrecision(15));
@@ -97,11 +97,11 @@ export const feedbackAuthor = predicate<string>(
   { type: "string", maxLength: maxAuthorLength, pattern: plainPattern },
 );
 
-/** Who gives feedback, with the default where that is not said. */
+/** Source of feedback, with its default. */
 export const sourceOr = (source: FeedbackSource) =>
   option(oneOf(...feedbackSources), "Who gives it", { default: source });
 
-/** The members in which feedback is given. */
+/** Members of a feedback body. */
 export const opinion = {
   value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
   comment: option(feedbackComment, "The reason, in words"),
@@ -116,7 +116,7 @@ export const opinion = {
 export const FeedbackRequest = shape("FeedbackRequest", opinion);
 export type FeedbackRequest = Infer<typeof FeedbackRequest>;
 
-/** What names a record: its id, or the idempotency key that it is sent under. */
+/** Reference to a record: its id, or the idempotency key that it is sent under. */
 export const recordReference = matching(
   "the id of a record, or its Idempotency-Key of 1 to 255 printable ASCII characters",
   "^[ -~]{1,255}$",
@@ -154,7 +154,7 @@ export const FeedbackBatch = shape("FeedbackBatch", {
   ),
 });
 
-/** What became of a piece of feedback. */
+/** Result of giving a piece of feedback. */
 export const FeedbackAnswer = shape("FeedbackAnswer", {
   recordId: orNull(text, "The record, or null while the feedback waits for it"),
   name: feedbackName,
@@ -188,14 +188,14 @@ const given = {
 export const Feedback = shape("Feedback", given);
 export type Feedback = Infer<typeof Feedback>;
 
-/** What was replaced or withdrawn. */
+/** Feedback that was replaced or withdrawn. */
 export const EarlierFeedback = shape("EarlierFeedback", {
   ...given,
   endedAt: described(timestamp, "When it was replaced or withdrawn, in Unix milliseconds"),
 });
 export type EarlierFeedback = Infer<typeof EarlierFeedback>;
 
-/** What was said under a name. */
+/** Statistics of a feedback name. */
 export const FeedbackStats = shape("FeedbackStats", {
   name: feedbackName,
   kind: described(oneOf(...feedbackKinds), "What the values are"),
@@ -224,7 +224,7 @@ export const FeedbackStats = shape("FeedbackStats", {
 });
 export type FeedbackStats = Infer<typeof FeedbackStats>;
 
-/** Feedback that is not as it must be. */
+/** A fault in stored feedback. */
 export const FeedbackFault = shape("FeedbackFault", {
   what: described(
     oneOf(
@@ -247,7 +247,7 @@ export const FeedbackFault = shape("FeedbackFault", {
 });
 export type FeedbackFault = Infer<typeof FeedbackFault>;
 
-/** What a verification found of feedback. */
+/** Result of verifying feedback. */
 export const FeedbackCheck = shape("FeedbackCheck", {
   pieces: described(count, "How many pieces of feedback are on records"),
   earlier: described(count, "How many earlier ones were replaced or withdrawn"),

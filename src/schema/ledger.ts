@@ -1,4 +1,4 @@
-// What the ledger counts and records, as management returns it. The ledger imports only the types, so that each shape is
+// Shapes of the ledger's counts and records in management. The ledger imports only the types, so that each shape is
 // written once but is not in the core. Times named …At are Unix milliseconds. Months are `YYYY-MM`, UTC.
 import type { CallId, DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
@@ -8,7 +8,7 @@ import { described, exactly, listOf, named, nullable, object, oneOf, option, orN
 import type { Infer, Struct } from "./struct.ts";
 import * as v from "./values.ts";
 
-/** What an accepted request did. */
+/** Kind of an accepted request. */
 export const operation = oneOf("read", "submit");
 export type Operation = Infer<typeof operation>;
 
@@ -51,7 +51,7 @@ const storedRecord = object({
   submitted: option(v.anyObject, "Submitted members whose names the service uses itself, such as id and createdAt"),
 });
 
-/** A stored record: members of the service, and all that was submitted, as sent. */
+/** A stored record: members of the service, and everything that was submitted, as sent. */
 export type Diagnosis =
   & Pick<
     Infer<typeof storedRecord>,
@@ -109,7 +109,7 @@ const latency = orNull(
 const tokens = orNull(v.numeric, "Rounded to four digits. Null if no record has tokens");
 const cost = orNull(usd, "USD, rounded to four digits. Null if no record has a cost");
 
-/** How tokens are counted. measures.ts of the ledger does it. */
+/** Rule for counting tokens, implemented in the ledger's measures.ts. */
 const tokenRule =
   "Tokens are read from additional_properties, from an object in it, or from a member usage, in that order: " +
   "the first with clear counts, by the names of the usual providers, gateways and frameworks. Input includes tokens that were " +
@@ -119,7 +119,7 @@ const tokenRule =
 const exactness = "Exact up to 2^53, and above that the nearest double";
 const tokenSum = described(v.numeric, exactness);
 
-/** What was thought of any records. */
+/** Feedback on any records. */
 export const feedback = described(
   listOf(FeedbackStats),
   "What was thought of these records, by name. Intervals take each piece of feedback for an independent one",
@@ -175,7 +175,7 @@ export const recordStats = {
   feedback,
 };
 
-/** Statistics of records. */
+/** Statistics of any records. */
 export const RecordStats = shape("RecordStats", recordStats);
 export type RecordStats = Infer<typeof RecordStats>;
 
@@ -192,7 +192,7 @@ const figures = {
   feedback,
 };
 
-/** The most important numbers of some records. */
+/** Key figures of some records. */
 export const Figures = shape("Figures", figures);
 export type Figures = Infer<typeof Figures>;
 
@@ -202,7 +202,7 @@ const at = described(v.timestamp, "When it begins, in Unix milliseconds");
 export const FiguresPoint = shape("FiguresPoint", { at, ...figures });
 export type FiguresPoint = Infer<typeof FiguresPoint>;
 
-/** The same with the versions of the records. */
+/** Figures with the versions of the records. */
 export const StatsPoint = shape("StatsPoint", {
   at,
   ...figures,

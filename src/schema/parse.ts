@@ -20,8 +20,8 @@ export const maxLevels = 1000; // deep nesting costs far more than long text doe
 export type Unchecked = { value: object; members?: Map<string, string> };
 
 /**
- * Parses the JSON text of an object. Returns its value and the text of each member, with every digit and key as sent. Only
- * ill-formed Unicode is made well-formed.
+ * Parses the JSON text of an object. Returns its value and the text of each member, with every digit and key as sent.
+ * Only ill-formed Unicode is made well-formed.
  */
 export function parseObject(source: string, whole = "Request body", levels = maxLevels) {
   const text = makeWellFormed(source);
@@ -66,7 +66,7 @@ function checkNumber(name: string, text: string | undefined, value: unknown, str
 
 const numeric = new WeakMap<object, boolean>();
 
-/** Whether a struct, or a part of it, is a number. */
+/** True if a struct, or a part of it, is a number. */
 function hasNumber(struct: object): boolean {
   const known = numeric.get(struct);
   if (known !== undefined) return known;
@@ -116,8 +116,8 @@ export const readObject = <T extends object>(struct: Struct<T, Schema>, source: 
   checkObject(struct, parseObject(source, whole));
 
 /**
- * Reads the JSON text of an object without checking it. Returns it with the JSON text of its `rawJson` members, and of those of
- * the objects in its lists.
+ * Reads the JSON text of an object without checking it. Returns it with the JSON text of its `rawJson` members, and of
+ * those of the objects in its lists.
  */
 export function readTrusted(struct: object, text: string): object {
   const value = readValue(text) as Record<string, unknown>, members = readMembers(text);

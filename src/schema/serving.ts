@@ -1,4 +1,5 @@
-// The responses to applications, and the content of prompts. The core uses only the types, since none of it checks a request.
+// The responses to applications, and the content of prompts. The core uses only the types, since none of it checks a
+// request.
 import {
   described,
   eitherOf,
@@ -27,7 +28,7 @@ export const DiagnosisResults = shape("DiagnosisResults", {
   })),
 });
 
-/** Which version of each deployment is live. */
+/** Live version of each deployment. */
 export const Revisions = shape("Revisions", {
   deployments: predicate<Record<string, unknown>>("an object", isObject, {
     type: "object",
@@ -110,7 +111,7 @@ export const ServedRollout = shape("ServedRollout", {
   prompt: described(exactly(served), "The candidate, with the members of the prompt"),
 });
 
-/** What the service says of the version that it picked by a key. */
+/** The rollout, where the service picked a version by a key. */
 const pickedRollout = exactly({
   id: described(v.text, "The id of the rollout, to be sent as `rollout` with records"),
   isCandidate: described(v.boolean, "Whether the prompt is the candidate and not the live version"),
@@ -145,7 +146,7 @@ const error = described(v.text, "Why the request was refused, for people");
 
 export const ErrorResponse = shape("ErrorResponse", { error });
 
-/** What faces answer to a refused request. */
+/** Response of a face to a refused request. */
 export const CodedError = shape("ManagementError", {
   error,
   code: described(v.text, "Why, for programs, such as deployment_not_found"),
@@ -153,7 +154,7 @@ export const CodedError = shape("ManagementError", {
   expected: option(v.text, "The values that it may have, such as an integer"),
 });
 
-/** What is answered where a face may not have been reached. */
+/** Response where a face may not have been reached. */
 export const MaybeCodedError = shape("MaybeCodedError", {
   error,
   code: option(v.text, "Why, for programs. Absent if the service is stopping or overloaded"),

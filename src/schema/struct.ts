@@ -1,5 +1,5 @@
-// The shapes of all bodies, queries and responses are built from these structs, on top of superstruct. A struct checks a value,
-// words the error (superstruct's messages repeat the value, and making them fails for some), and has a JSON Schema.
+// Structs, on top of superstruct, for all bodies, queries and responses. A struct checks a value, words the error
+// (superstruct's messages repeat the value, and making them fails for some), and has a JSON Schema.
 import { Struct as Superstruct } from "superstruct";
 import type { Infer, type as membersOf } from "superstruct";
 import { missingField, unknownField, wrongField, wrongWhole } from "../common/errors.ts";
@@ -7,7 +7,7 @@ import { isJsonText } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 
 export type { Infer };
-/** Superstruct's, under a name of ours: the published types would name a file of that package that nobody may import. */
+/** Superstruct's type renamed: published types would refer to a file of that package that cannot be imported. */
 export interface Struct<T = unknown, S = unknown> extends Superstruct<T, S> {}
 export type Schema = Parameters<typeof membersOf>[0];
 export type Members<S extends Schema> = Infer<ReturnType<typeof membersOf<S>>>;
@@ -25,11 +25,11 @@ type Fault = {
 
 type FindFault = (value: unknown) => Fault | undefined;
 
-/** What we store about a struct. */
+/** Metadata of a struct. */
 type Meta = {
   /**
-   * Finds the first fault of a value and of all its parts. It is the only walk through a value: superstruct's, through the
-   * `entries` of structs, takes thirty times as long.
+   * Finds the first fault of a value and of all its parts. It is the only walk through a value: superstruct's, through
+   * the `entries` of structs, takes thirty times as long.
    */
   findFault: FindFault;
   /** Its JSON Schema, without its members. */
@@ -38,7 +38,7 @@ type Meta = {
   members?: Schema;
   isOptional?: boolean;
   isRawJson?: boolean;
-  /** What a text refers to, by id or by name, such as `Prompt`. */
+  /** Noun of what a text refers to, by id or by name, such as `Prompt`. */
   noun?: string;
   name?: string | undefined;
 };
@@ -51,7 +51,7 @@ export function metaOf(struct: object): Meta {
   return meta;
 }
 
-/** Makes a struct. It gives a message itself, since superstruct would put the value in one, which fails for some. */
+/** Creates a struct with its own message, since superstruct would put the value in one, which fails for some. */
 function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
   const validator = (value: unknown) => meta.findFault(value)?.type ?? true;
   const struct = new Superstruct<T, S>({ type, schema, validator });
@@ -63,7 +63,7 @@ function create<T, S>(type: string, schema: S, meta: Meta): Struct<T, S> {
 const extend = <T, S>(struct: { type: string; schema: S }, more: Partial<Meta>): Struct<T, S> =>
   create(struct.type, struct.schema, { ...metaOf(struct), ...more });
 
-/** The JSON Schema of a struct. The core, which needs none, does not have this. */
+/** The JSON Schema of a struct. It is not in the core, which needs none. */
 export function schemaOf(struct: object): JsonSchema {
   const { schema: own, members } = metaOf(struct);
   if (members === undefined) return own;
@@ -76,9 +76,9 @@ export function schemaOf(struct: object): JsonSchema {
     ...own,
   };
 }
-/** Whether a struct has this type in JSON Schema. */
+/** True if a struct has this type in JSON Schema. */
 export const hasType = (struct: object, type: string): boolean => [metaOf(struct).schema.type].flat().includes(type);
-/** Whether `readObject` returns the value as JSON text. */
+/** True if `readObject` returns the value as JSON text. */
 export const isRawJson = (struct: object): boolean => metaOf(struct).isRawJson ?? false;
 export const nounOf = (struct: object): string | undefined => metaOf(struct).noun;
 export const isOptional = (struct: object): boolean => metaOf(struct).isOptional ?? false;
@@ -109,7 +109,9 @@ export const predicate = <T>(words: string, test: (value: unknown) => boolean, s
     schema,
   });
 
-/** A struct that adds a hint to the words of its fault: a sentence without a period, for texts that are nearly right. */
+/**
+ * A struct that adds a hint to the words of its fault: a sentence without a period, for texts that are nearly right.
+ */
 export const hinted = <T, S>(struct: Struct<T, S>, hintOf: (text: string) => string | undefined): Struct<T, S> => {
   const { findFault } = metaOf(struct);
   return extend(struct, {
@@ -186,7 +188,7 @@ export function exactly<S extends Schema>(schema: S): Struct<Members<S>, S> {
   });
 }
 
-/** Adds a test to a struct. `words` continue the sentence "Field x must be …", and `schema` says the same. */
+/** Adds a test to a struct. `words` continue the sentence "Field x must be …", and `schema` is its equivalent. */
 export function refined<T, S>(
   struct: Struct<T, S>,
   test: (value: T) => boolean,
@@ -239,7 +241,7 @@ export function mapOf<T>(
   });
 }
 
-/** An object whose shape follows from the text of one of its members. */
+/** An object whose shape depends on the text of one of its members. */
 export function shapedBy<T extends object>(
   member: string,
   shapes: Record<string, Struct<T, Schema>>,
@@ -300,7 +302,7 @@ export const referenceTo = <T, S>(noun: string, struct: Struct<T, S>): Struct<T,
 export const partsOf = ({ schema }: { schema?: unknown }): object[] =>
   !isObject(schema) ? [] : metas.has(schema) ? [schema] : Object.values(schema) as object[];
 
-/** The schema that stands for a struct in other schemas: a reference, if it has a name. */
+/** Schema of a struct within other schemas: a reference if it has a name. */
 export const refer = (struct: object): JsonSchema => {
   const name = nameOf(struct);
   return name === undefined ? schemaOf(struct) : { $ref: `#/components/schemas/${name}` };

@@ -1,10 +1,10 @@
-// What applications submit, as OpenAPI and the types of the client describe it. It is apart from the rules, so that the core does
-// not have it.
+// Schemas of submits, for OpenAPI and the types of the client. They are separate from the rules, so that the core does
+// not contain them.
 import { described, named, object, refer, refined, shape } from "./struct.ts";
 import type { Schema } from "./struct.ts";
 import * as submits from "./submits.ts";
 
-/** The same members, with descriptions. */
+/** Adds descriptions to members. */
 const withTexts = <S extends Schema>(schema: S, texts: Partial<Record<keyof S, string>>): S =>
   Object.fromEntries(
     Object.entries(schema).map(([name, struct]) => {

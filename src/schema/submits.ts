@@ -1,4 +1,4 @@
-// The rules of what applications submit. The core has only these: submit-schemas.ts describes them.
+// Validation of submits. The core contains only these rules: submit-schemas.ts describes them.
 import { exactly, isObject, object, optional, predicate, refined } from "./struct.ts";
 import type { Infer } from "./struct.ts";
 import * as v from "./values.ts";

@@ -1,4 +1,4 @@
-// Structs of single values. Those marked as pure are not in the core: a bundle has them only if it uses them.
+// Structs of single values. Pure ones are not in the core: a bundle contains them only if it uses them.
 import { isMonth } from "../common/month.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import { described, isObject, predicate } from "./struct.ts";
@@ -19,7 +19,7 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 export const textAs = <T extends string>() =>
   predicate<T>("a string", (value) => typeof value === "string", { type: "string" });
 export const text = textAs<string>();
-/** Whether a value is a text of at most `max` characters. It has at least half as many as UTF-16 units, and few need counting. */
+/** True for a text of at most `max` characters. Its UTF-16 units decide most cases without counting. */
 const isShort = (value: unknown, max: number): value is string =>
   typeof value === "string" && value.length <= 2 * max && (value.length <= max || [...value].length <= max);
 const maxNameLength = 512; // characters
@@ -29,9 +29,9 @@ export const clientName = predicate<string>(
   (value) => isShort(value, maxNameLength),
   { type: "string", maxLength: maxNameLength },
 );
-/** Whether a value can name a deployment. */
+/** True if a value can name a deployment. */
 export const isDeployId = (value: unknown): value is DeploymentRef => isShort(value, 300) && value !== "";
-/** Whether a text can pick a version of a rollout. */
+/** True if a text can pick a version of a rollout. */
 export const isRolloutKey = (key: string): boolean => isShort(key, 200) && key !== "";
 export const rolloutKey = /* @__PURE__ */ predicate<string>(
   "a string of 1 to 200 characters",
