@@ -1,6 +1,6 @@
-// When the write-ahead log of a served file is written back into the file. It is done soon after the first commit, when the log
-// is full, and when it has waited for some time, so that the file itself has nearly everything. Commits do not wait for it, and
-// succeed whether or not it does.
+// Schedules checkpoints of a served file's write-ahead log: soon after the first commit, when the log is full, and when
+// it has waited for some time, so that the file itself has nearly everything. Commits do not wait for a checkpoint, and
+// succeed even if it fails.
 import { clearTimeout, setTimeout } from "node:timers";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -10,8 +10,8 @@ const fullPages = 4096; // 16 MiB
 const morePages = 1024; // until the next attempt, where a reader holds back the end of the log
 
 /**
- * `checkpoint` resolves with whether it has written back the whole log, and rejects with `isClosedError` once the database is
- * closed. `restMs` is how long the log waits for a checkpoint after a commit, and after a checkpoint that failed.
+ * `checkpoint` resolves with true if it has written back the whole log, and rejects with `isClosedError` once the
+ * database is closed. `restMs` is the time to a checkpoint after a commit, and after a checkpoint that failed.
  */
 export function createCheckpoints(
   checkpoint: () => Promise<boolean>,
@@ -46,9 +46,9 @@ export function createCheckpoints(
   }
 
   return {
-    /** Says that something was committed, and how many pages the log has since then, if that is known. */
+    /** Notes a commit, and the number of pages in the log after it, if known. */
     noteCommit(now: number | undefined): void {
-      // The log began anew.
+      // The log was restarted.
       if (now !== undefined && now < pages) pagesAtNext = fullPages;
       pages = now ?? pages;
       schedule(isFirst || pages >= pagesAtNext ? 0 : restMs);

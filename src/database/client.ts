@@ -11,8 +11,8 @@ type Value = string | number | bigint | null;
 type BoundStatement = { sql: string; args: Value[] | Record<string, Value> };
 
 /**
- * A client of @libsql/client, as far as a service uses one. Its own types refer to ones that TypeScript does not find, so a
- * project without `skipLibCheck` could not compile ours.
+ * A client of @libsql/client, as far as a service uses one. Its own types refer to types that TypeScript does not find,
+ * so a project without `skipLibCheck` could not compile them.
  */
 export type Client = {
   readonly protocol: string;
@@ -21,7 +21,7 @@ export type Client = {
   reconnect(): void | Promise<void>;
 };
 
-/** Where a store is: a URL, a URL with its token, or a libSQL client, which the caller closes. */
+/** Location of a store: a URL, a URL with its token, or a libSQL client, which the caller closes. */
 export type DatabaseSource = string | DatabaseLocation | Client;
 
 const timeoutsMs: Record<Purpose, number> = { serve: 5_000, manage: 600_000 }; // for one round trip
@@ -52,8 +52,8 @@ export function openRemote(
 const maxRequests = 20; // at once, to a server
 
 /**
- * The HTTP address of a server, and its token. `libsql:` is `https:`, or `http:` with `?tls=0`. The driver's own reader of
- * addresses would take a thirtieth of the core.
+ * The HTTP address of a server, and its token. `libsql:` is `https:`, or `http:` with `?tls=0`. The driver's own parser
+ * of addresses would take a thirtieth of the core.
  */
 function serverOf({ url, authToken }: DatabaseLocation): { url: URL; authToken: string | undefined } {
   if (isFileUrl(url)) throw noFiles();
@@ -68,8 +68,9 @@ function serverOf({ url, authToken }: DatabaseLocation): { url: URL; authToken: 
 }
 
 /**
- * The same response, whose batches have no error but their first. The driver handles only that one, and the rejection of any
- * other one ends a program. A server that takes the lock from a transaction gives an error for each of its later steps.
+ * Removes all errors but the first from the batches of a response. The driver handles only that one, and the rejection
+ * of any other one ends a program. A server that takes the lock from a transaction returns an error for each of its
+ * later steps.
  */
 function withFirstErrors(response: Response): Response {
   const json = async () => {
@@ -84,7 +85,7 @@ function withFirstErrors(response: Response): Response {
   return Object.defineProperty(response, "json", { value: json });
 }
 
-/** What a server answers, as far as it is read here. */
+/** Body of a server's response, as far as it is read here. */
 type PipelineBody = { results: { response?: { result?: { step_errors?: (object | null)[] } } }[] };
 
 function useClient(client: Client, purpose: Purpose, openFileClient?: OpenFileClient): Database {
@@ -96,7 +97,7 @@ function useClient(client: Client, purpose: Purpose, openFileClient?: OpenFileCl
   return openFileClient(client, database, purpose);
 }
 
-/** The same database, which rejects every operation once it is closed. */
+/** Wraps a database to reject every operation once it is closed. */
 function untilClosed(database: Database, close: () => void): Database {
   let isClosed = false;
   return {
@@ -108,7 +109,7 @@ function untilClosed(database: Database, close: () => void): Database {
   };
 }
 
-/** The same database with a timeout for each operation, which a client of the caller may lack. */
+/** Adds a timeout to each operation, as a client of the caller may have none. */
 const withTimeouts = (database: Database, timeoutMs: number): Database =>
   around(database, (operation) =>
     withTimeout(timeoutMs, operation(), () => {
@@ -121,13 +122,14 @@ const fromClient = (client: Client): Database => ({
   close() {},
 });
 
-/** Goes by class and code, never by the message of the driver. */
+/** Classifies by class and code, never by the message of the driver. */
 function classifyError(error: unknown): Failure | undefined {
   if (isClosedError(error)) return "unavailable";
   // Only an error from the server for a statement proves that nothing took effect. Any other error is a missing reply.
   if (!(error instanceof LibsqlError) || error.code.startsWith("HRANA_")) return "indeterminate";
   if (error.code === "SERVER_ERROR") return classifyStatus(error.cause);
-  // Another client holds the lock. Or it was given the lock of a transaction that had run for 5 s, which was rolled back.
+  // Another client holds the lock. Or it was given the lock of a transaction that had run for 5 s, which was rolled
+  // back.
   return hasCode(error, /^(SQLITE|TRANSACTION)_(BUSY|TIMEOUT)/) ? "retryable" : "rejected";
 }
 

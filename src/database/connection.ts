@@ -1,4 +1,5 @@
-// The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for locks.
+// The one connection to a local database: pragmas, one operation at a time, the claim on the file, and waiting for
+// locks.
 import type { Log } from "../common/log.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import {
@@ -26,17 +27,17 @@ export type Connection = {
   read(statement: Statement): Promise<Row[]>;
   write(statements: Statement[]): Promise<Row[][]>;
   close(): void;
-  /** Resolves once nothing of it is left, after it was closed. Undefined if that is at once. */
+  /** Resolves once a closed connection is released. Undefined if that is immediate. */
   gone?(): Promise<void>;
   /** Replaces the connection. Present if a busy error makes a connection useless. */
   reopen?(): Promise<void>;
 };
 
-/** How long SQLite waits for a lock at a time, in ms. The event loop is blocked meanwhile. */
+/** Time that SQLite waits for a lock in one attempt, in ms. The event loop is blocked meanwhile. */
 export const busyTimeoutMs = 25;
 
-const failureTtlMs = 2_000; // a probe fails for so long after a write has failed
-const lockTimeoutMs = 5_000; // for an operation in all, the time in the queue included
+const failureTtlMs = 2_000; // a probe fails this long after a failed write
+const lockTimeoutMs = 5_000; // for a whole operation, including its time in the queue
 
 const common = [
   "pragma journal_mode = wal",
@@ -44,7 +45,7 @@ const common = [
   "pragma foreign_keys = on",
   // Deleted content is overwritten with zeros.
   "pragma secure_delete = on",
-  // No commit checkpoints. `checkpoints.ts` decides when a service does. Nobody else may.
+  // Commits do not checkpoint. Only a service does, as `checkpoints.ts` schedules.
   "pragma wal_autocheckpoint = 0",
 ];
 const pragmas: Record<Purpose, string[]> = {
@@ -98,13 +99,13 @@ export function serialized(
     isReady = true;
   }
 
-  /** Runs what may write to the file itself. Whatever else runs writes to its log alone. */
+  /** Runs work that may write to the file itself. All other work writes to its log alone. */
   async function changeFile<T>(work: () => Promise<T>): Promise<T> {
     const end = claim?.beginChange();
     try {
       return await work();
     } finally {
-      // What fails may have written too.
+      // Failed work may have written too.
       end?.();
     }
   }
@@ -157,7 +158,10 @@ export function serialized(
     return results;
   }
 
-  /** Writes the log back into the file. Returns whether that has all of it: a reader can hold back what it does not see yet. */
+  /**
+   * Writes the log back into the file. Returns true if that was all of it: a reader can hold back pages that it does
+   * not see yet.
+   */
   function checkpoint(): Promise<boolean> {
     return enqueue(async () => {
       const [row] = await changeFile(() => connection.read({ sql: "pragma wal_checkpoint(passive)" }));
@@ -203,7 +207,7 @@ export function serialized(
       // Other connections of this process may use the file.
       end?.();
     } catch {
-      // They find the fault themselves.
+      // They detect the fault themselves.
     }
     claim?.release(connection.gone?.());
   }

@@ -1,4 +1,4 @@
-// What the store asks of any database: a read, or an atomic batch. There are no interactive transactions. Knows no driver.
+// Interface of any database: a read, or an atomic batch. No interactive transactions, and no particular driver.
 import type { Log } from "../common/log.ts";
 
 /** A statement. Whole numbers are bound as integers. */
@@ -6,8 +6,8 @@ export type Statement = {
   sql: string;
   args?: (string | number | null)[] | Record<string, string | number | null>;
   /**
-   * What happens to text that is not valid UTF-8, which a bad sector may leave in a file. Without it, U+FFFD replaces what
-   * cannot be read. `refuse` rejects, and `select` returns only the rows that have such text. A server refuses it anyway.
+   * Handling of text that is not valid UTF-8, which a bad sector may leave in a file. Without it, U+FFFD replaces
+   * unreadable bytes. `refuse` rejects, and `select` returns only the rows with such text. A server refuses it anyway.
    */
   onDamage?: "refuse" | "select";
 };
@@ -21,8 +21,8 @@ export type Database = {
   /** Runs statements in one transaction and one round trip, and returns the rows of each. */
   write(statements: Statement[]): Promise<Row[][]>;
   /**
-   * Runs a read on a thread of its own, so that it holds up no other operation. It sees all that was written before. Only
-   * files that are served have it.
+   * Runs a read on a separate thread, where it holds up no other operation. It sees everything written before. Only
+   * served files have it.
    */
   readAside?: ((statement: Statement) => Promise<Row[]>) | undefined;
   /** Closes the database, at once unless a thread has to end first. Every later operation rejects as unavailable. */
@@ -33,7 +33,7 @@ export type Database = {
   watch?(log: Log): void;
 };
 
-/** The same database; `run` runs each of its operations. */
+/** Wraps a database so that `run` runs each of its operations. */
 export const around = (database: Database, run: <T>(operation: () => Promise<T>) => Promise<T>): Database => ({
   ...database,
   read: (statement) => run(() => database.read(statement)),
@@ -41,30 +41,30 @@ export const around = (database: Database, run: <T>(operation: () => Promise<T>)
   readAside: database.readAside && ((statement) => run(() => database.readAside!(statement))),
 });
 
-/** The same database, whose reads run on a thread of their own where there is one. */
+/** Wraps a database so that its reads run on a separate thread, if there is one. */
 export const readingAside = (database: Database): Database => ({
   ...database,
   read: database.readAside ?? database.read,
 });
 
-/** Whether the reads of a database run on a thread of their own. */
+/** True if the reads of a database run on a separate thread. */
 export const readsAside = ({ read, readAside }: Database): boolean => read === readAside;
 
-/** Whether a database is a file or in memory, which reads its texts as bytes. */
+/** True if a database is a file or in memory, whose texts are read as bytes. */
 export const isFile = ({ probe }: Database): boolean => probe !== undefined;
 
 /** The right to serve a database file. */
 export type Claim = {
-  /** Marks the file as the one that is served now, as its `user_version`. A copy from elsewhere has another. */
+  /** Identifies the file that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
-  /** Whether the stamp has been seen in the file. Until then, a change by another process may pass for one of ours. */
+  /** True once the stamp was seen in the file. Before, a change by another process may pass for one of this process. */
   isStamped(): boolean;
-  /** Throws a file fault if the file or its log is no longer the one that was claimed. For when the database is open. */
+  /** Throws a file fault if the file or its log is no longer the one that was claimed. Requires an open database. */
   check(): void;
-  /** The same, after this process has committed. Returns how many pages the log has, if that is known. */
+  /** Like `check`, after a commit of this process. Returns the number of pages in the log, if known. */
   checkCommit(): number | undefined;
   /**
-   * Checks the file, and lets this process change it until the function that is returned is called, which checks it again.
+   * Checks the file, and lets this process change it until the returned function is called, which checks it again.
    * Commits write to the log alone. Only opening, checkpoints and closing change the file itself.
    */
   beginChange(): () => void;
@@ -73,14 +73,14 @@ export type Claim = {
 };
 
 /**
- * What a database is opened for. `serve`: the only process that checkpoints the file; times out soon on a server.
- * `manage`: may run beside a service, waits for slow replies, and never checkpoints, because the SQLite inside libSQL can
- * lose commits when two processes write and checkpoint at the same instant.
+ * Purpose of opening a database. `serve`: the only process that checkpoints the file; times out soon on a server.
+ * `manage`: may run beside a service, waits for slow replies, and never checkpoints, because the SQLite inside libSQL
+ * can lose commits when two processes write and checkpoint at the same instant.
  */
 export type Purpose = "serve" | "manage";
 
 /**
- * Why an operation failed.
+ * Reason why an operation failed.
  * - `retryable`: it had no effect and may succeed later.
  * - `indeterminate`: no valid reply came, so it may have taken effect.
  * - `rejected`: one of its statements cannot run, so none took effect.
@@ -90,11 +90,11 @@ export type Failure = "retryable" | "indeterminate" | "rejected" | "unavailable"
 
 const failures = new WeakMap<object, Failure>();
 
-/** Why a database operation rejected with this error. Undefined for an unknown error, or one from elsewhere. */
+/** Reason why a database operation failed. Undefined for an unknown error, or one from elsewhere. */
 export const failureOf = (error: unknown): Failure | undefined =>
   typeof error === "object" && error !== null ? failures.get(error) : undefined;
 
-/** An error after which nobody knows whether the operation took effect. */
+/** Error of an operation that may or may not have taken effect. */
 export function indeterminateError(message: string, cause?: unknown): Error {
   const error = new Error(message, { cause });
   failures.set(error, "indeterminate");
@@ -102,7 +102,7 @@ export function indeterminateError(message: string, cause?: unknown): Error {
 }
 
 /**
- * Runs what follows a commit. If that fails, the commit has taken effect all the same, so it must not be made again under
+ * Runs work after a commit. If that fails, the commit has taken effect all the same, so it must not be made again under
  * another id. It is lost only if the file is not the one that was opened.
  */
 export async function afterCommit<T>(work: () => T | Promise<T>): Promise<T> {
@@ -114,7 +114,7 @@ export async function afterCommit<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** The same database; `classify` says what `failureOf` returns for its errors. */
+/** Wraps a database so that `failureOf` returns the result of `classify` for its errors. */
 export const classifyErrors = (database: Database, classify: (error: unknown) => Failure | undefined): Database =>
   onError(database, (error) => {
     const failure = classify(error);
@@ -122,7 +122,7 @@ export const classifyErrors = (database: Database, classify: (error: unknown) =>
     if (failure !== undefined && typeof error === "object" && error !== null) failures.set(error, failure);
   });
 
-/** The same database; calls `report` with every error. */
+/** Wraps a database to call `report` with every error. */
 export const onError = (database: Database, report: (error: unknown) => void): Database =>
   around(database, async (operation) => {
     try {
@@ -133,7 +133,7 @@ export const onError = (database: Database, report: (error: unknown) => void): D
     }
   });
 
-/** The error for a file that is no longer the one that was opened; `fault` says what happened to it. */
+/** The error for a file that is no longer the one that was opened; `fault` describes the change. */
 export const fileError = (fault: string): Error => Object.assign(new Error(fault), { code: "DATABASE_FILE_FAULT" });
 export const isFileFault = (error: unknown): error is Error => hasCode(error, /^DATABASE_FILE_FAULT$/);
 
@@ -152,16 +152,16 @@ export const isServed = (error: unknown): error is Error => isFileFault(error) &
 export const closedError = (): Error => Object.assign(new Error("The database is closed"), { code: "DATABASE_CLOSED" });
 export const isClosedError = (error: unknown): boolean => hasCode(error, /^DATABASE_CLOSED$/);
 
-/** Whether another process holds the lock that was needed. Both drivers set this code. */
+/** True if another process holds the required lock. Both drivers set this code. */
 export const isBusy = (error: unknown): boolean => hasCode(error, /^SQLITE_BUSY/);
 
-/** Whether a row broke a constraint, such as that of a primary key. Both drivers set this code. */
+/** True if a row violates a constraint, such as that of a primary key. Both drivers set this code. */
 export const isConstraintError = (error: unknown): boolean => hasCode(error, /^SQLITE_CONSTRAINT/);
 
 export const hasCode = (error: unknown, pattern: RegExp): boolean =>
   error instanceof Error && "code" in error && pattern.test(String(error.code));
 
-/** A statement with those of these arguments that it names. */
+/** A statement with only the arguments that it names. */
 export const withArgs = (sql: string, args: Record<string, string | number | null>): Statement => ({
   sql,
   args: Object.fromEntries(Object.entries(args).filter(([name]) => new RegExp(`:${name}\\b`).test(sql))),

@@ -1,5 +1,5 @@
-// The driver of files. It is native code that some platforms lack, so it is loaded where a file is opened: commands on a server, and
-// services on one, need none.
+// The driver of files. It is native code that does not exist for some platforms, so it is loaded only when a file is
+// opened: commands and services on a server do not need it.
 import process from "node:process";
 import type Libsql from "libsql";
 import { unusable } from "../common/errors.ts";
@@ -11,7 +11,7 @@ export type NativeStatement = Libsql.Statement;
 
 let loading: Promise<Driver> | undefined;
 
-/** Loads the driver. Rejects with a sentence that tells what to do if it is not installed, or not for this platform. */
+/** Loads the driver. Rejects with instructions if it is not installed, or not for this platform. */
 export const loadDriver = (): Promise<Driver> => loading ??= load();
 
 async function load(): Promise<Driver> {

@@ -11,17 +11,19 @@ import type { Driver } from "./driver.ts";
 import { identify } from "./file-identity.ts";
 
 /**
- * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails. Then
- * queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. SQLite refuses a VFS that it does
- * not have, so it never falls back to that default.
+ * The VFS of the operating system. libSQL's default, of SQLite3 Multiple Ciphers, reports success when a read fails.
+ * Then queries return wrong rows, checkpoints write wrong pages, and recovery drops commits. SQLite refuses a VFS that
+ * it does not have, so it never falls back to that default.
  */
 const vfs = process.platform === "win32" ? "win32" : "unix";
 
-/** The URI by which SQLite opens a file. Without `rwc` the file must exist. `ro` never checkpoints, not even when it is closed. */
+/**
+ * The URI by which SQLite opens a file. Without `rwc` the file must exist. `ro` never checkpoints, not even on close.
+ */
 export const uriOf = (path: string, mode: "ro" | "rw" | "rwc"): string =>
   `${pathToFileURL(path).href}?vfs=${vfs}&mode=${mode}`;
 
-/** Creates an empty file that only its owner may read, unless the file exists. Returns whether it did. */
+/** Creates an empty file that only its owner may read, unless the file exists. Returns true if it did. */
 export function createFile(path: string, mode = 0o600): boolean {
   try {
     // Closing a descriptor frees the locks that this process has on the file, so an existing file must not be opened.
@@ -35,8 +37,8 @@ export function createFile(path: string, mode = 0o600): boolean {
 
 type ClaimedFile = Claim & { holders: number };
 
-// Shared by all copies of this module in a thread, as a development server makes by reloading. Connections of one thread
-// never run at the same time, so they cannot harm each other.
+// Shared by all copies of this module in a thread, as a development server makes by reloading. Connections of one
+// thread never run at the same time, so they cannot harm each other.
 const registryKey = Symbol.for("promptledger.claimed-files");
 const claimed: Map<string, ClaimedFile> = Reflect.get(globalThis, registryKey) ?? new Map();
 Reflect.set(globalThis, registryKey, claimed);
@@ -53,9 +55,9 @@ export async function claimFile(path: string): Promise<Claim> {
 const claimInterval = 100; // ms between two attempts
 
 /**
- * Makes an attempt at a file that must not be served, such as `claimFile`. Waits up to `timeout` ms for another process that
- * serves it to stop, and calls `notify` before it waits. Throws if that process keeps serving. Returns undefined if the
- * attempt fails for another reason, which opening the file reports.
+ * Makes an attempt at a file that must not be served, such as `claimFile`. Waits up to `timeout` ms for another process
+ * that serves it to stop, and calls `notify` before it waits. Throws if that process keeps serving. Returns undefined
+ * if the attempt fails for another reason, which opening the file reports.
  */
 export async function whileServed<T>(
   attempt: () => Promise<T>,
@@ -76,8 +78,8 @@ export async function whileServed<T>(
 }
 
 /**
- * Throws an error of `isServed` if another process has claimed an existing file. Creates nothing, and does not open the file:
- * closing it again would free the locks of this process's connections to it.
+ * Throws an error of `isServed` if another process has claimed an existing file. Creates nothing, and does not open the
+ * file: closing it again would free the locks of this process's connections to it.
  */
 export async function requireUnserved(path: string): Promise<void> {
   const driver = await loadDriver(), name = resolveLinks(path);
@@ -128,8 +130,8 @@ function claim(path: string, name: string, driver: Driver): ClaimedFile {
 type Owner = { mode: number; uid: number; gid: number };
 
 /**
- * Locks an empty SQLite database beside the file at `path`. The operating system frees that lock however this process ends.
- * Throws an error of `isServed` if another process has it.
+ * Locks an empty SQLite database beside the file at `path`. The operating system frees that lock however this process
+ * ends. Throws an error of `isServed` if another process has it.
  */
 export const lock = async (path: string, name: string, owner: Owner): Promise<() => void> =>
   lockWith(await loadDriver(), path, name, owner);

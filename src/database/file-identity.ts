@@ -1,4 +1,4 @@
-// Whether a database file is still the one that was opened.
+// Checks that a database file is still the one that was opened.
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import { setInterval } from "node:timers";
@@ -11,15 +11,16 @@ const headerLength = 100; // bytes at the start of a database, among them its si
 const watchInterval = 1_000; // ms
 
 /**
- * Watches whether the file at a path, its log and its shared memory are removed, replaced or changed by others. `name` is the
- * target of a link at the path. `forget` lets go of it once its connections are `gone`. This process writes to the file itself only after `beginChange`, until it says that the change
- * has ended. So any other change is foreign. SQLite would not notice one.
+ * Checks if others remove, replace or change the file at a path, its log or its shared memory. `name` is the target of
+ * a link at the path. `forget` releases it once its connections are `gone`. This process writes to the file itself only
+ * from `beginChange` until it reports the end of the change. So any other change is foreign. SQLite would not notice
+ * one.
  */
 export function identify(path: string, name: string): Omit<Claim, "release"> & { forget(gone: Promise<void>): void } {
   const file = holdFile(path), { descriptor } = file;
   const stamp = 1 + Math.floor(Math.random() * (2 ** 31 - 2));
   let isStamped = false;
-  // A change of ours after which the header could not be read.
+  // True from a change by this process until the header has been read.
   let isChangeUnseen = false;
   const first = fstatSync(descriptor, { bigint: true });
   let known = lookOf(first, readHeader(descriptor));
@@ -27,7 +28,8 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
   const siblings = new Map<string, BigIntStats>();
   let log: ReturnType<typeof openLog> | undefined;
   let pages: number | undefined; // of the log, after the last commit
-  // Until the database is open, a connection that closes last, as one that waits for the garbage collector, removes the log.
+  // Until the database is open, the last connection to close, such as one that awaits garbage collection, removes the
+  // log.
   let isLogHeld = false;
   let fault: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -60,7 +62,7 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
     return undefined;
   }
 
-  /** Unless this process has just committed, a log with the size and time of the last look has not changed. */
+  /** Unless this process has just committed, a log with the same size and time as before has not changed. */
   function checkLog(hasCommitted: boolean): string | undefined {
     const before = siblings.get("-wal");
     const found = checkSibling("-wal");
@@ -82,12 +84,12 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 
   const inspect = () => fault ??= checkFile() ?? (isLogHeld ? checkLog(false) ?? checkSibling("-shm") : undefined);
 
-  /** Looks at the files in between. An error here would have nobody to handle it. */
+  /** Checks the files between operations. There is no caller to handle an error. */
   function poll(): void {
     try {
       if (inspect() === undefined) return;
     } catch (error) {
-      // What cannot be read now may be read by the next look. What is no database was made so by others.
+      // A failed read may succeed next time. A file that is not a database was overwritten externally.
       if ((error as { code?: unknown }).code !== notDatabase) return;
       fault ??= `The database file ${changed}`;
     }
@@ -129,17 +131,17 @@ export function identify(path: string, name: string): Omit<Claim, "release"> & {
 const notDatabase = "SQLITE_NOTADB"; // SQLite's own code
 const changed = "was changed by another process";
 
-const clockStep = 20; // ms: systems set modification times by a clock that stands still for some ms
+const clockStep = 20; // ms: the clock of modification times may advance in steps of some ms
 
-/** What a look has found. If the file is young, a change right after the look may have the same modification time. */
+/** State of the file at a check. If it is young, a change right after the check may have the same modification time. */
 const lookOf = ({ size, mtimeNs, mtimeMs }: BigIntStats, header: string) => ({
   ...{ size, mtimeNs, header },
   isYoung: Math.abs(Date.now() - Number(mtimeMs)) < clockStep,
 });
 
-const stampOffset = 60; // where the four bytes of `user_version` are in a header
+const stampOffset = 60; // of the four bytes of `user_version` in a header
 
-/** Removes the stamp from a copy that nobody has open, so that it never passes for the original. */
+/** Removes the stamp from a copy that is not open, so that it never passes for the original. */
 export function clearStamp(path: string): void {
   const descriptor = openSync(path, "r+");
   try {
@@ -167,7 +169,7 @@ function readHeader(descriptor: number): string {
     cause = error;
   }
   const header = String.fromCharCode(...bytes.subarray(0, length));
-  // Bun returns nothing where a read fails.
+  // Bun returns nothing if a read fails.
   if (length < headerLength && fstatSync(descriptor).size >= headerLength) {
     const error = new Error("The header of the database file cannot be read", { cause });
     throw Object.assign(error, { code: "SQLITE_IOERR_READ" });

@@ -1,19 +1,19 @@
-// Whether the write-ahead log of a served file is still as SQLite left it. SQLite keeps the end of the log in shared memory, the
-// index. If someone empties, cuts or overwrites the log in place, SQLite writes on behind that end, and the next start finds
-// nothing.
+// Checks that the write-ahead log of a served file is as SQLite left it. SQLite keeps the end of the log in shared
+// memory, the index. If another process empties, cuts or overwrites the log in place, SQLite writes on behind that end,
+// and the next start finds nothing.
 import { closeSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 import { holdFile } from "./held-files.ts";
 
-/** How many pages the log has since it last began anew. `isChanged` if it is no longer as SQLite left it. */
+/** Pages of the log since its last restart. `isChanged` if it is no longer as SQLite left it. */
 export type LogState = { pages: number; isChanged: boolean };
 
 // The format: https://sqlite.org/walformat.html. Lengths are in bytes.
-const indexHeaderLength = 48; // which stands there twice, so that a reader knows when it is being written
+const indexHeaderLength = 48; // stored twice, so that a reader detects a write in progress
 const logHeaderLength = 32;
 const frameHeaderLength = 24; // before each page
 
-// The index has its numbers in the machine's order of bytes, the log in big-endian order.
+// The index uses the machine's byte order, the log big-endian order.
 const isLittle = endianness() === "LE";
 
 const maxReads = 100; // while another process adds to the log
@@ -32,7 +32,7 @@ export function openLog(name: string) {
     return buffer;
   }
 
-  /** The end of the log; undefined while another process writes that. */
+  /** Reads the end of the log; undefined while another process writes it. */
   function readEnd(): LogEnd | undefined {
     const header = read(index.descriptor, 0, 2 * indexHeaderLength);
     const length = halves.length / 2;
@@ -50,27 +50,31 @@ export function openLog(name: string) {
   // The end that was last found in the log.
   let known: LogEnd | undefined;
 
-  /** Where the last frame before an end begins. */
+  /** Offset of the last frame before an end. */
   const lastFrameOf = ({ pages, pageSize }: LogEnd) => logHeaderLength + (pages - 1) * (frameHeaderLength + pageSize);
 
-  /** Whether the checksum of an end stands in the last frame before it. */
+  /** True if the last frame before an end has its checksum. */
   function hasFrame(end: LogEnd): boolean {
     const frame = read(log, lastFrameOf(end), frameHeaderLength);
     return frame.getUint32(16) === end.checksum[0] && frame.getUint32(20) === end.checksum[1];
   }
 
-  /** Whether a log of this size reaches up to its end, begins with its salt, and has the frames before this and the known end. */
+  /**
+   * True if a log of this size reaches its end, begins with its salt, and has the frames before this and the known end.
+   */
   function isWhole(size: bigint, end: LogEnd): boolean {
     const { pages, pageSize, salt } = end;
     if (pages === 0) return true;
     if (size < lastFrameOf(end) + frameHeaderLength + pageSize) return false;
     if (read(log, 0, logHeaderLength).getBigUint64(16) !== salt || !hasFrame(end)) return false;
-    // A commit would fill a log up again that was cut while the commit ran. If only the last page was, that is not noticed.
+    // A commit refills a log that was cut while the commit ran. If only the last page was cut, that is not noticed.
     return known?.salt !== salt || known.pages === 0 || hasFrame(known);
   }
 
   return {
-    /** Compares a log of this size, in bytes, with its index. Returns undefined if another process writes all the time. */
+    /**
+     * Compares a log of this size, in bytes, with its index. Returns undefined if another process writes all the time.
+     */
     inspect(size: bigint): LogState | undefined {
       for (let reads = 0; reads < maxReads; reads++) {
         const end = readEnd();
@@ -86,7 +90,7 @@ export function openLog(name: string) {
       }
       return undefined;
     },
-    /** Closes both. SQLite has locks on the index, so that one stays open until `gone`. */
+    /** Closes both files. SQLite has locks on the index, so that one stays open until `gone`. */
     close(gone: Promise<void>) {
       closeSync(log);
       index.release(gone);
@@ -95,7 +99,7 @@ export function openLog(name: string) {
 }
 
 /**
- * The number of the last commit, the pages of the log, their size in bytes, the checksum of all pages, and the salt, which is
- * new each time the log begins anew.
+ * The number of the last commit, the pages of the log, their size in bytes, the checksum of all pages, and the salt,
+ * which changes each time the log is restarted.
  */
 type LogEnd = { commit: number; pages: number; pageSize: number; checksum: [number, number]; salt: bigint };

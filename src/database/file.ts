@@ -1,5 +1,5 @@
-// A database in a file or in memory, through libsql, which @libsql/client uses for files too. Here statements are prepared
-// once, which halves the cost of a small transaction.
+// A database in a file or in memory, through libsql, which @libsql/client uses for files too. Here statements are
+// prepared once, which halves the cost of a small transaction.
 import { resolve } from "node:path";
 import { createCache } from "../common/cache.ts";
 import { filePathOf } from "./location.ts";
@@ -17,10 +17,13 @@ import { createThread } from "./thread.ts";
 
 const maxPrepared = 300; // statements, of which a workspace in daily use needs half
 
-/** The URL of a path, as settings have it: before a drive of Windows it has no slash, unlike that of `pathToFileURL`. */
+/** The URL of a path in settings: without a slash before a Windows drive, unlike that of `pathToFileURL`. */
 export const fileUrlOf = (path: string): string => `file:${path.replace(/[%?#]/g, encodeURIComponent)}`;
 
-/** Opens the file of a URL, or a database in memory for `:memory:`, on first use. A service requires that the file exists. */
+/**
+ * Opens the file of a URL, or a database in memory for `:memory:`, on first use. A service requires that the file
+ * exists.
+ */
 export function openFile(url: string, purpose: Purpose): Database {
   const path = filePathOf(url);
   // SQLite would end the path at NUL.
@@ -32,7 +35,7 @@ export function openFile(url: string, purpose: Purpose): Database {
 
 const modes = { serve: "rw", manage: "rwc", read: "ro" } as const;
 
-/** Makes the connection to a file, or to a database in memory for an empty path. `read` is for a reader thread. */
+/** Creates the connection to a file, or to a database in memory for an empty path. `read` is for a reader thread. */
 export function connect(path: string, purpose: keyof typeof modes): Connection {
   let database: NativeDatabase | undefined;
   const statements = createCache<NativeStatement>(maxPrepared);
@@ -55,7 +58,7 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
     try {
       return execute(statements.get(sql) ?? prepare(sql));
     } catch (error) {
-      // Its columns are fixed when a query is prepared. Another connection may have changed the table since.
+      // The columns of a prepared query are fixed. Another connection may have changed the table since.
       if (!isQuery(sql) || !hasCode(error, /^SQLITE_ERROR$/)) throw error;
       return execute(prepare(sql));
     }
@@ -69,16 +72,17 @@ export function connect(path: string, purpose: keyof typeof modes): Connection {
       const Driver = await loadDriver();
       if (isClosed) throw closedError();
       database = new Driver(name, { timeout: busyTimeoutMs });
-      // On macOS a sync leaves what it writes in the cache of the disk without this. Elsewhere it has no effect.
+      // Without this, a sync on macOS leaves its data in the cache of the disk. Elsewhere it has no effect.
       database.exec("pragma fullfsync = on");
-      // A statement of a closed connection keeps SQLite's alive. Both become garbage together.
+      // A statement keeps SQLite's closed connection alive. Both become garbage together.
       gone = collected(database);
     },
     // deno-lint-ignore require-await -- makes what libsql throws a rejection
     read: async (statement) => run(statement),
     // deno-lint-ignore require-await
     write: async (statements) => {
-      // A busy error leaves its statement open, and commits fail until that runs again. This one runs before every commit.
+      // A busy error leaves its statement open, and commits fail until that runs again. This one runs before every
+      // commit.
       run({ sql: "begin immediate" });
       try {
         const results = statements.map(run);

@@ -1,12 +1,13 @@
-// Descriptors of a served file and its index, beside those of SQLite. When a process closes any descriptor of a file, the system
-// frees all locks that the process has on it. SQLite does not notice, and another process then takes the file for its own. So
-// a descriptor is closed only when no connection can be left, and whoever opens the file before gets the same one.
+// Descriptors of a served file and its index, in addition to SQLite's own. When a process closes any descriptor of a
+// file, the system frees all locks that the process has on it. SQLite does not notice, and another process can then
+// claim the file. So a descriptor is closed only when no connection can be left, and is shared if the file is opened
+// before.
 import { closeSync, fstatSync, openSync, statSync } from "node:fs";
 import { setTimeout } from "node:timers";
 
 export type HeldFile = {
   readonly descriptor: number;
-  /** Gives it back. It is closed after `gone`, unless others hold it. */
+  /** Releases the descriptor. It is closed after `gone`, unless others hold it. */
   release(gone: Promise<void>): void;
 };
 
@@ -15,7 +16,7 @@ const registryKey = Symbol.for("promptledger.held-files");
 const held: Map<string, { descriptor: number; holders: number }> = Reflect.get(globalThis, registryKey) ?? new Map();
 Reflect.set(globalThis, registryKey, held);
 
-const restMs = 1_000; // in which the collected rest of a connection closes its own descriptors
+const restMs = 1_000; // for a garbage-collected connection to close its own descriptors
 
 /** Opens a file for reading, or returns the descriptor by which this thread has it open. */
 export function holdFile(path: string): HeldFile {
@@ -39,6 +40,6 @@ const keyOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev} ${ino}`;
 
 const registry = new FinalizationRegistry<() => void>((resolve) => resolve());
 
-/** Resolves once an object has been collected as garbage, and with it whatever it alone referred to. */
+/** Resolves once an object was garbage-collected, and with it everything that it alone referred to. */
 export const collected = (object: object): Promise<void> =>
   new Promise((resolve) => registry.register(object, resolve));

@@ -1,9 +1,9 @@
-// Where a database is: the URL of a file or of a server.
+// Location of a database: the URL of a file or of a server.
 
 /** The URL of the database, `file:`, `http(s):` or `libsql:`, and the token for a remote one. */
 export type DatabaseLocation = Readonly<{ url: string; authToken?: string | undefined }>;
 
-/** Whether a database is a file on this machine. */
+/** True if a database is a file on this machine. */
 export const isFileUrl = (url: string): boolean => /^file:/i.test(url);
 
 /** The path in a `file:` URL, which may be relative. A host other than this one stays part of it. */
@@ -19,7 +19,7 @@ export function filePathOf(url: string): string {
 /** A database URL without the parts that may be secret: user, password and query. */
 export const describeDatabase = (url: string): string => url.replace(/\?.*$/s, "").replace(/\/\/[^/]*@/, "//");
 
-/** Says why a database URL is invalid. */
+/** Describes why a database URL is invalid. */
 export function databaseUrlFault(url: string): string | undefined {
   if (isFileUrl(url)) {
     // SQLite deletes the database of an empty path when it closes. A database in memory is lost too.

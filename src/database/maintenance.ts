@@ -9,7 +9,7 @@ export async function sizeOf(database: Database): Promise<number> {
   return integer(row!, "bytes");
 }
 
-/** Writes a snapshot of the database to a new or empty file, without syncing that. */
+/** Writes a snapshot of the database to a new or empty file, without syncing it. */
 export async function copyTo(database: Database, path: string): Promise<void> {
   await database.read({ sql: "vacuum into ?", args: [path] });
 }
@@ -22,20 +22,20 @@ export async function findDamage(database: Database): Promise<string | undefined
   return found === "ok" ? undefined : found;
 }
 
-/** Makes all indexes anew from their tables. */
+/** Rebuilds all indexes from their tables. */
 export async function rebuildIndexes(database: Database): Promise<void> {
   await database.write([{ sql: "reindex" }]);
 }
 
-/** Checkpoints the write-ahead log and removes it. Fails as busy if anyone else has the file open. */
+/** Checkpoints the write-ahead log and removes it. Fails as busy if the file is open elsewhere. */
 export async function removeLog(database: Database): Promise<void> {
   await database.read({ sql: "pragma journal_mode = delete" });
 }
 
 /**
- * Locks the file against everyone else until this process ends. Fails as busy if anyone else has it open. A process
- * that waits for the lock while another file replaces this one cannot add a log to the new file: without an existing log,
- * SQLite checks that the file still has its name before it writes.
+ * Locks the file exclusively until this process ends. Fails as busy if it is open elsewhere. A process that waits for
+ * the lock while another file replaces this one cannot add a log to the new file: without an existing log, SQLite
+ * checks that the file still has its name before it writes.
  */
 export async function lockExclusively(database: Database): Promise<void> {
   await removeLog(database);

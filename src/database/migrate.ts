@@ -1,5 +1,5 @@
-// Brings the schema of a database up to date. Each migration runs once, in order, in its own transaction, and is recorded with
-// the checksum of its text.
+// Brings the schema of a database up to date. Each migration runs once, in order, in its own transaction, and is
+// recorded with the checksum of its text.
 import { conflict } from "../common/errors.ts";
 import type { Database } from "./database.ts";
 import { text, textOrNull } from "./row.ts";
@@ -7,20 +7,20 @@ import { text, textOrNull } from "./row.ts";
 /** A file of sql/: `NNN-verb-noun`, the SHA-256 of its text in hexadecimal, and the text. */
 export type Migration = { name: string; checksum: string; sql: string };
 
-/** How a database is migrated. */
+/** Options of a migration. */
 export type MigrateOptions = {
-  /** What to do with a database that a newer version has migrated. */
+  /** Handling of a database that a newer version has migrated. */
   onNewer?: "refuse" | "accept" | undefined;
-  /** Receives in sentences which migrations a database gets, how long each took, and what it changed in the data. */
+  /** Receives sentences on the migrations of a database, their durations, and their changes to the data. */
   notify?: ((notice: string) => void) | undefined;
 };
 
-/** `path` is that of the file, if the database is one. A backup before would stand beside it. */
+/** `path` is that of the file, if the database is one. The suggested backup is in the same folder. */
 type OfFile = { path?: string | undefined };
 
 /**
- * Applies the migrations that the database lacks, and returns their names. Several processes may do so at once.
- * Throws, without changes, if the database is newer or one of its migrations has another checksum.
+ * Applies the missing migrations, and returns their names. Several processes may do so at once. Throws, without
+ * changes, if the database is newer or one of its migrations has another checksum.
  */
 export async function migrate(
   database: Database,
@@ -29,7 +29,7 @@ export async function migrate(
   { path, onNewer, notify }: MigrateOptions & OfFile = {},
 ): Promise<string[]> {
   const missing = await listMissing(database, migrations, { onNewer });
-  // Nothing is there that a new schema could change, so nobody needs to know.
+  // A new database has no data to change, so no notices are sent.
   const say = await isMigrated(database) ? notify : undefined;
   await prepareTable(database, migrations);
   if (missing.length > 0) say?.(describeStart(missing, path));
@@ -45,7 +45,7 @@ export async function migrate(
   return applied;
 }
 
-/** The migrations that the database lacks. Changes nothing, and throws as `migrate` does. */
+/** The missing migrations. Changes nothing, and throws as `migrate` does. */
 export async function listMissing(
   database: Database,
   migrations: readonly Migration[],
@@ -69,7 +69,7 @@ export async function listMissing(
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/** Throws if the database has no schema, or lacks a migration. */
+/** Throws if the database has no schema, or misses a migration. */
 export async function requireMigrated(
   database: Database,
   migrations: readonly Migration[],
@@ -80,7 +80,7 @@ export async function requireMigrated(
   if (missing.length > 0) throw conflict(`it lacks ${countOf(missing)}. ${describeUpgrade(missing, path)}`);
 }
 
-/** How to bring a database up to date that lacks these migrations. */
+/** Instructions for applying these missing migrations. */
 export const describeUpgrade = (missing: readonly Migration[], path: string | undefined): string =>
   path === undefined
     ? "Back it up as its server does, then run promptledger migrate"
@@ -100,16 +100,19 @@ function backupBefore([first]: readonly Migration[], path: string): string {
   return `${stem}-before-${/^\d+/.exec(first!.name)![0]}${extension}`;
 }
 
-/** A path as a word of a shell. */
+/** Quotes a path for a shell. */
 const quoted = (path: string): string => /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
-/** Whether this is a promptledger database: one to which any migration was applied. */
+/** True if this is a promptledger database: one to which any migration was applied. */
 export async function isMigrated(database: Database): Promise<boolean> {
   const tables = await database.read({ sql: "select 1 from sqlite_master where name = 'promptledger_migrations'" });
   return tables.length > 0;
 }
 
-/** The checksums of the applied migrations, by name; undefined for one that an early version applied without recording it. */
+/**
+ * The checksums of the applied migrations, by name; undefined for one that an early version applied without recording
+ * it.
+ */
 async function readApplied(database: Database): Promise<Map<string, string | undefined>> {
   if (!await isMigrated(database)) return new Map();
   const rows = await database.read({ sql: "select * from promptledger_migrations order by name" });
@@ -146,7 +149,7 @@ async function prepareTable(database: Database, migrations: readonly Migration[]
   }
 }
 
-/** Returns the notices of the migration: the rows of its queries. Undefined if another process was first. */
+/** Applies a migration. Returns its notices: the rows of its queries. Undefined if another process was first. */
 async function apply(
   database: Database,
   { name, checksum, sql }: Migration,
@@ -163,7 +166,7 @@ async function apply(
 }
 
 /**
- * Whether a migration without a recorded checksum created this schema. Compares with the text that SQLite keeps of each
+ * True if a migration without a recorded checksum created this schema. Compares with the text that SQLite keeps of each
  * table and index, except comments and white space.
  */
 async function wasMadeBy(database: Database, { sql }: Migration): Promise<boolean> {

@@ -21,7 +21,7 @@ export const sendOnNode: Send = async (request, signal) => {
   });
 };
 
-/** Rejects with the reason of the signal if that aborts. */
+/** Sends a request. Rejects with the reason of the signal if it aborts. */
 function exchange({ url, method, headers }: Request, bytes: Uint8Array, signal: AbortSignal) {
   const { request, agent } = schemes[url.startsWith("https:") ? "https:" : "http:"];
   const options = {

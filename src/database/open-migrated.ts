@@ -11,21 +11,23 @@ import type { MigrateOptions } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import { fileOf, isLocal, urlOf } from "./source.ts";
 
-/** Opens a database as `openDatabase` does, but loads the client of servers only for a server. That client takes 10 MB. */
+/**
+ * Opens a database as `openDatabase` does, but loads the client of servers only for a server. That client takes 10 MB.
+ */
 export async function openWithDriver(source: DatabaseSource, purpose: Purpose): Promise<Database> {
   if (isLocal(source)) return openFile(urlOf(source), purpose);
   const { openDatabase } = await import("./open.ts");
   return openDatabase(source, purpose);
 }
 
-/** What happens to a schema: `create` makes one in an empty database, `migrate` also brings an outdated one up to date. */
+/** Handling of a schema: `create` makes one in an empty database, `migrate` also updates an outdated one. */
 export type SchemaPolicy = "check" | "create" | "migrate";
 
 export type OpenOptions = MigrateOptions & { schema?: SchemaPolicy | undefined };
 
 /**
- * Opens a database whose schema is up to date, and returns the names of the migrations that were applied to it. Throws if
- * `schema` does not allow those that it lacks. Unless `schema` is `check`, creates a file that does not exist.
+ * Opens a database whose schema is up to date, and returns the names of the migrations that were applied to it. Throws
+ * if `schema` does not allow the missing ones. Unless `schema` is `check`, creates a file that does not exist.
  */
 export async function openMigrated(
   source: DatabaseSource,
@@ -52,7 +54,7 @@ export async function openMigrated(
   return { database, applied };
 }
 
-/** Claims a file that lacks migrations. A service of another process that has it might not work with them. */
+/** Claims a file with missing migrations. A service in another process might not work with them. */
 async function claimOutdated(database: Database, path: string, options: MigrateOptions): Promise<Claim | undefined> {
   if ((await listMissing(database, migrations, options)).length === 0) return undefined;
   try {

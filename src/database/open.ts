@@ -20,7 +20,7 @@ export function openDatabase(source: DatabaseSource, purpose: Purpose = "manage"
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
 const send = isNode ? sendOnNode : undefined;
 
-/** The file of an embedder's client, which runs one operation at a time and is claimed like any other file. */
+/** Opens the file of an embedder's client, which runs one operation at a time and is claimed like any other file. */
 function openFileClient(client: Client, database: Database, purpose: Purpose): Database {
   const connection = {
     ...readingBytes(database, async (statement) => {

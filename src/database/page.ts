@@ -1,13 +1,13 @@
-// Pages of lists. A cursor names the last entry of a page. The newest entries come first, so entries that are added meanwhile
-// come before the first page and never shift the next ones.
+// Pages of lists. A cursor names the last entry of a page. The newest entries come first, so entries that are added
+// meanwhile come before the first page and never shift the next ones.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
 import type { Database, Row, Statement } from "./database.ts";
 
-/** How many entries a page has by default. */
+/** Default number of entries in a page. */
 export const defaultPageSize = 50;
 
-/** What the query of a page is bound to: `:cursor` is null for the first page, and `:rows` is how many to read. */
+/** Arguments of the query for a page: `:cursor` is null for the first page, and `:rows` is the number to read. */
 type PageArgs = { cursor: string | null; rows: number };
 
 /** Bytes of texts after which a page ends: a libSQL server returns at most 10 MB, and the whole of a page is in memory. */
@@ -79,8 +79,8 @@ export type SearchResult<Item> =
   | { outcome: "out_of_time"; cursor: string };
 
 /**
- * Finds the first item of a list whose pages may be short or empty. Reads pages until one has an item, until the list ends, or
- * until `isOver`, which it asks after each page.
+ * Finds the first item of a list whose pages may be short or empty. Reads pages until one has an item, until the list
+ * ends, or until `isOver`, which is checked after each page.
  */
 export async function findFirst<Item>(
   list: (cursor: string | undefined) => Promise<Page<Item>>,

@@ -1,5 +1,5 @@
-// The reader thread of a served file, which thread.ts starts: it answers each statement with its rows. Its name is distinctive
-// because thread.ts looks for it beside itself, and in a bundle that is a folder of others.
+// The reader thread of a served file, started by thread.ts: it returns the rows of each statement. Its name is
+// distinctive because thread.ts looks for it in its own folder, which in a bundle has other files.
 import process from "node:process";
 import v8 from "node:v8";
 import vm from "node:vm";
@@ -14,7 +14,9 @@ declare const Bun: { gc(isSynchronous: boolean): void };
 const { path, state }: ThreadData = workerData;
 const connection = connect(path, "read");
 
-/** Answers with what `run` gives, unless the process is exiting. The thread is busy meanwhile, and from its start. */
+/**
+ * Replies with the result of `run`, unless the process is exiting. The thread is busy meanwhile, and from its start.
+ */
 async function answer(run: () => Promise<Row[] | void>, before = idle): Promise<void> {
   if (Atomics.compareExchange(state, 0, before, busy) === stopped) return;
   const answered = await reply(run);
@@ -40,8 +42,8 @@ async function open(): Promise<void> {
 }
 
 /**
- * Closes the connection. libSQL leaves that to the garbage collector as long as a statement is left, and only Node finalizes
- * what a thread leaves behind.
+ * Closes the connection. libSQL leaves that to the garbage collector while a statement exists, and only Node finalizes
+ * the objects of an ended thread.
  */
 async function close(): Promise<void> {
   connection.close();

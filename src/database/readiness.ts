@@ -1,4 +1,4 @@
-// Whether the database can serve requests. Probes may ask at any rate.
+// Checks that the database can serve requests. Probes may come at any rate.
 import type { Clock } from "../common/domain.ts";
 import { databaseAway, databaseBusy, databaseReadOnly, diskFull, fileFaulty } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
@@ -14,8 +14,8 @@ const timeoutMs = 2_000;
 const cacheMs = 1_000;
 
 /**
- * Makes a function that returns why the database cannot serve requests, or undefined if it can. Reasons are that it cannot be
- * reached, that its schema is another one, or that a file cannot be written. Calls within a second share one check.
+ * Creates a function that returns the reason why the database cannot serve requests, or undefined if it can. It may be
+ * unreachable, have another schema, or be a file that cannot be written. Calls within a second share one check.
  */
 export function readinessOf(database: Database, clock: Clock): () => Promise<Refusal | undefined> {
   let last: { at: number; check: Promise<Refusal | undefined> } | undefined;

@@ -26,8 +26,8 @@ export const integerOrNull = (row: Row, column: string): number | null =>
 export const toColumn = (member: string) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * Makes a function that reads a row as an item, which lacks an optional member that is null. It throws if a column is missing,
- * because the query is wrong then.
+ * Creates a function that reads a row as an item, without optional members that are null. It throws if a column is
+ * missing, because the query is wrong then.
  */
 export function readerOf<T extends object>(struct: Struct<T, Schema>): (row: Row) => T {
   const members = Object.entries(struct.schema).map(([name, member]) => ({

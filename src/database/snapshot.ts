@@ -5,18 +5,19 @@ import type { Database } from "./database.ts";
 import { holdFile } from "./held-files.ts";
 
 const slice = 1024 * 1024; // bytes
-const syncedSlices = 32; // a commit of the service never waits until more than this is on disk
+const syncedSlices = 32; // a commit of the service never waits for more than this to reach the disk
 
-const logHeaderLength = 32; // bytes, with a salt that is new each time the log begins anew
+const logHeaderLength = 32; // bytes, with a salt that changes each time the log is restarted
 
 /**
- * Copies the file at a path, which `database` has open, to a new file, and its log beside that. Together they are the database
- * at the last commit in the log. `onSlice` is called with the bytes of each slice. Returns a time, in Unix ms:
- * whatever was committed before it is in the copy.
+ * Copies the file at a path, which `database` has open, to a new file, and its log beside that. Together they are the
+ * database at the last commit in the log. `onSlice` receives the bytes of each slice. Returns a time, in Unix ms:
+ * everything committed before it is in the copy.
  *
- * A read transaction lasts as long as the copying. What SQLite writes back into the file meanwhile stays in the log, so that
- * pages which are torn in the copy of the file are whole in that of the log. Only a log that was written back completely
- * before may begin anew, and once: then nothing is written back any more. https://sqlite.org/walformat.html
+ * A read transaction lasts as long as the copying. Pages that SQLite writes back into the file meanwhile stay in the
+ * log, so pages that are torn in the copy of the file are whole in that of the log. Only a log that was written back
+ * completely before may be restarted, and once: then nothing is written back any more.
+ * https://sqlite.org/walformat.html
  */
 export async function copySnapshot(
   database: Database,
@@ -38,7 +39,9 @@ export async function copySnapshot(
   }
 }
 
-/** Copies a log. The beginning of an old log and the end of a new one would set pages back to older states. */
+/**
+ * Copies a log. The start of an old log and the end of a new one would restore older pages, so a restart repeats it.
+ */
 async function copyLog(path: string, copy: string, onSlice: (bytes: number) => void): Promise<number> {
   const log = openSync(path, "r");
   const readHeader = () => {
@@ -58,7 +61,7 @@ async function copyLog(path: string, copy: string, onSlice: (bytes: number) => v
   }
 }
 
-/** Adds what a descriptor reads up to a position to a file, which is made if it does not exist. */
+/** Appends the content of a descriptor up to a position to a file, which is created if missing. */
 async function copySlices(
   from: number,
   to: string,

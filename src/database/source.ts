@@ -1,4 +1,4 @@
-// What is known of a database from its source, before it is opened.
+// Properties of a database's source, before it is opened.
 import { filePathOf, isFileUrl } from "./location.ts";
 import type { DatabaseSource } from "./client.ts";
 
@@ -6,7 +6,7 @@ import type { DatabaseSource } from "./client.ts";
 export const urlOf = (source: DatabaseSource): string =>
   typeof source === "string" ? source : "url" in source ? source.url : "";
 
-/** Whether a database is a file or in memory. */
+/** True if a database is a file or in memory. */
 export const isLocal = (source: DatabaseSource): boolean => isFileUrl(urlOf(source)) || urlOf(source) === ":memory:";
 
 /** The path of the file of a database; undefined if it is on a server, in memory or a client of the caller. */

@@ -1,12 +1,12 @@
-// Text that queries return as bytes. libSQL aborts the process when it reads a text that is not valid UTF-8, as a bad sector
-// leaves behind, and ends a text at NUL.
+// Text that queries return as bytes. libSQL aborts the process when it reads a text that is not valid UTF-8, as a bad
+// sector leaves behind, and ends a text at NUL.
 import { createCache } from "../common/cache.ts";
 import type { Database, Row, Statement } from "./database.ts";
 
 /** A column of a query: its name, and the type that its table declares; null for an expression. */
 export type Column = { name: string; type: string | null };
 
-/** Whether a statement is a query that `asBytes` takes. */
+/** True if a statement is a query that `asBytes` accepts. */
 export const isQuery = (sql: string): boolean => /^\s*(select|with)\s/i.test(sql);
 
 /** A query for the same rows, in which texts are bytes. */
@@ -32,7 +32,7 @@ const isNumber = (type: string | null) => type === "INTEGER" || type === "REAL";
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const tolerant = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The rows with their texts. `onDamage` says what happens to text that is not valid UTF-8. */
+/** Decodes the texts of rows. `onDamage` is the handling of text that is not valid UTF-8. */
 export function readTexts(rows: Record<string, unknown>[], onDamage: Statement["onDamage"]): Row[] {
   const damaged = rows.filter((row) => {
     let isDamaged = false;
@@ -57,7 +57,7 @@ export function readTexts(rows: Record<string, unknown>[], onDamage: Statement["
 
 const maxQueries = 100; // whose columns are known
 
-/** The same database, which reads texts as bytes. `findColumns` gives the columns of a query. */
+/** Wraps a database to read texts as bytes. `findColumns` returns the columns of a query. */
 export function readingBytes(database: Database, findColumns: (statement: Statement) => Promise<Column[]>): Database {
   const known = createCache<string>(maxQueries);
 

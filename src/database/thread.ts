@@ -8,7 +8,7 @@ import { hasCode } from "./database.ts";
 import type { Row, Statement } from "./database.ts";
 import { createQueue } from "./queue.ts";
 
-/** What the thread answers. */
+/** Reply of the thread. */
 export type Reply = { rows: Row[]; error?: undefined } | {
   rows?: undefined;
   error: { message: string; code: string | undefined };
@@ -19,8 +19,8 @@ export const isReaderLost = (error: unknown): boolean => hasCode(error, /^READER
 
 export type ReaderThread = {
   /**
-   * Runs a statement on the thread, one at a time, and starts the thread unless it runs. Returns undefined if it cannot be
-   * started here. Rejects as `isReaderLost` if it ends meanwhile.
+   * Runs a statement on the thread, one at a time, and starts the thread unless it runs. Returns undefined if it cannot
+   * be started here. Rejects as `isReaderLost` if it ends meanwhile.
    */
   read(statement: Statement): Promise<Row[] | undefined>;
   /** Ends the thread for good, once the read that runs has ended. Returns undefined if it never ran. */
@@ -28,18 +28,18 @@ export type ReaderThread = {
 };
 
 const defaultTimes = {
-  // Without a read, after which the thread ends. Deno leaks two file descriptors with each thread that has loaded libsql, so
-  // there it stays.
+  // The thread ends after this time without a read. On Deno it stays, because each thread that has loaded libsql leaks
+  // two file descriptors.
   idleMs: process.versions.deno === undefined ? 60_000 : Infinity,
-  replyMs: 60_000, // that a read may take, which is more than any slice of long work does
+  replyMs: 60_000, // for a read, more than any slice of long work takes
 };
-const endMs = 10_000; // that the thread may take to end, with the statement that it runs
+const endMs = 10_000; // for the thread to end, with the statement that it runs
 const retryMs = 60_000; // until the next attempt where the thread could not be started
 
-/** `entry` is what the thread runs. The times are in ms, and are looked up when they begin. */
+/** `entry` is the program of the thread. The times are in ms, and are looked up when they begin. */
 type ThreadOptions = { entry?: Entry | undefined; idleMs?: number; replyMs?: number };
 
-/** Makes the reader thread of a file, which starts with the first read. */
+/** Creates the reader thread of a file, which starts with the first read. */
 export function createThread(path: string, options: ThreadOptions = {}): ReaderThread {
   const { entry } = { entry: findEntry(), ...options };
   const queue = createQueue();
@@ -108,7 +108,7 @@ function startReader(entry: Entry, path: string, times: ThreadOptions): Reader {
     })
   );
 
-  /** Fails all that wait. Their replies may come yet, so they stay in the list. */
+  /** Fails all waiting reads. Their replies may still come, so they stay in the list. */
   function lose(cause: unknown): void {
     const error = { message: `The reader thread was lost: ${describeError(cause)}`, code: lostCode };
     for (const settle of waiting) settle({ error });
@@ -156,11 +156,12 @@ function startReader(entry: Entry, path: string, times: ThreadOptions): Reader {
   };
 }
 
-// A thread must not be ended while it runs native code: libsql then aborts the process. So a thread is ended only after it has
-// said that its connection is closed, and it shares its state with this thread, because Node ends all threads on exit.
+// A thread must not be ended while it runs native code: libsql then aborts the process. So a thread is ended only after
+// it has reported that its connection is closed, and it shares its state with this thread, because Node ends all
+// threads on exit.
 export const idle = 0, busy = 1, stopped = 2;
 
-const states = new Set<Int32Array>(); // of the threads that run
+const states = new Set<Int32Array>(); // of the running threads
 let delaysExit = false;
 
 /** Lets the process exit only while the thread is idle, and stops the thread then. */
@@ -176,10 +177,10 @@ function stop(state: Int32Array): void {
   }
 }
 
-/** How the thread starts: by a file, or by a script that loads it. */
+/** Start of the thread: a file, or a script that loads it. */
 type Entry = { url: URL; script?: string };
 
-/** What the thread is given: the path of the file, and its state. */
+/** Data passed to the thread: the path of the file, and its state. */
 export type ThreadData = { path: string; state: Int32Array };
 
 const argumentsOf = ({ url, script }: Entry, workerData: ThreadData): ConstructorParameters<typeof Worker> =>
@@ -196,11 +197,11 @@ function findEntry(): Entry | undefined {
   }
 }
 
-/** How a file starts as a thread. Throws if this runtime reads no TypeScript, and the file is in that. */
+/** Entry of a file as a thread. Throws if it is TypeScript, which neither this runtime nor tsx can run. */
 export const entryOf = (url: URL): Entry =>
   readsTypeScript() || !url.pathname.endsWith(".ts") ? { url } : { url, script: scriptOf(url) };
 
-/** Node 20 needs tsx to run TypeScript, which translates that of the main thread only. */
+/** True if the runtime runs TypeScript. Node 20 needs tsx, which translates that of the main thread only. */
 const readsTypeScript = (): boolean =>
   process.versions.bun !== undefined || process.versions.deno !== undefined ||
   Boolean(Reflect.get(process.features, "typescript"));

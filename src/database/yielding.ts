@@ -42,8 +42,8 @@ export function yielding(database: Database): Database {
 }
 
 /**
- * Leaves the event loop to requests for some ticks, and for `share` times as long as the tick that works with the result of an
- * operation. Ends early if there are no requests.
+ * Leaves the event loop to requests for some ticks, and for `share` times as long as the tick that works with the
+ * result of an operation. Ends early if there are no requests.
  */
 async function rest(): Promise<void> {
   const began = performance.now();
