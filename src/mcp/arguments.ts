@@ -1,5 +1,5 @@
-// Arguments as agents send them: null or "" for what they leave out, and numbers, lists and objects as text. A value that can mean
-// only one thing is taken, and any other is left for the tool to refuse.
+// Arguments as agents send them: null or "" for missing ones, and numbers, lists and objects as text. An unambiguous
+// value is accepted, and any other is left for the tool to refuse.
 import { makeWellFormed, parseJson, readMembers } from "../common/json-text.ts";
 import { parseObject, requireLevels } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
@@ -9,7 +9,7 @@ import { shownOf } from "./schemas.ts";
 
 const maxLevels = 200;
 
-/** The arguments of a call, which may be missing, an object, or its JSON text. Undefined if they are none of these. */
+/** Reads the arguments of a call: missing, an object, or its JSON text. Undefined for anything else. */
 export function readArguments(value: unknown, text: string | undefined): Required<Unchecked> | undefined {
   if (value === undefined || value === null) return { value: {}, members: new Map() };
   if (isObject(value)) return { value, members: readMembers(text!) };
@@ -41,18 +41,18 @@ const fits = (struct: object, value: unknown): boolean => metaOf(struct).findFau
 const isNothing = (value: unknown): boolean =>
   value === null || typeof value === "string" && /^\s*(null|none|undefined)?\s*$/i.test(value);
 
-/** The JSON text of a value that fits; undefined if it means that there is none. */
+/** The JSON text of a value that fits; undefined if it means a missing value. */
 function fit(struct: object, value: unknown, text: string, name: string): string | undefined {
   if (isOptional(struct) && isNothing(value)) return undefined;
   const read = shownOf(struct)?.read;
   const candidates = spellings(value, text, name);
-  // The first of those that are read otherwise says best what is wrong.
+  // The first other spelling results in the best error.
   const all = read === undefined ? candidates : [...candidates, ...[text, ...candidates].map(read)];
   return all.find((candidate) => fits(struct, parseJson(candidate))) ?? all.find((candidate) => candidate !== text) ??
     text;
 }
 
-/** The JSON texts of other values that may be meant. */
+/** JSON texts of other possible meanings of a value. */
 function spellings(value: unknown, text: string, name: string): string[] {
   if (typeof value === "number" || typeof value === "boolean") return [JSON.stringify(text)];
   if (isObject(value)) return [`[${text}]`];

@@ -2,7 +2,9 @@
 import { makeWellFormed, parseJson, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { isObject } from "../schema/struct.ts";
 
-/** The JSON text of declarations by name, of that of a list of declarations with their names. Any other text stays as it is. */
+/**
+ * Converts the JSON text of a list of declarations to that of declarations by name. Any other text is left unchanged.
+ */
 export function declarationsByName(text: string): string {
   const list = parseJson(text);
   if (!Array.isArray(list) || !list.every((item) => isObject(item) && typeof item.name === "string")) return text;
@@ -19,7 +21,7 @@ function readMember(key: string, text: string, type: unknown): string {
   return key === "example" ? toExample(type, text) : text;
 }
 
-/** The JSON text of an example. Of another type than text, it may be a text that has its JSON. */
+/** The JSON text of an example. For types other than text, it may be a string that contains the JSON. */
 function toExample(type: unknown, text: string): string {
   const value = parseJson(text);
   if (type === "text") return typeof value === "number" || typeof value === "boolean" ? JSON.stringify(text) : text;

@@ -1,4 +1,4 @@
-// Edits of the texts of messages: pieces that must occur exactly once are replaced. All else stays as it was written.
+// Edits the texts of messages: replaces pieces that must occur exactly once. Everything else stays as written.
 import { conflict } from "../common/errors.ts";
 import { jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import type { Messages } from "../schema/serving.ts";
@@ -6,8 +6,8 @@ import type { Messages } from "../schema/serving.ts";
 export type Edit = { old: string; new: string };
 
 /**
- * Applies edits in order, each to what those before it left. Throws for one whose `old` does not occur exactly once in all texts
- * together, occurrences that overlap included.
+ * Applies edits in order, each to the result of those before. Throws if an `old` does not occur exactly once in all
+ * texts together, including overlapping occurrences.
  */
 export function applyEdits(messages: Messages, edits: readonly Edit[]): Messages {
   const texts: string[] = [];
@@ -38,8 +38,8 @@ const notOnce = (index: number, count: number) =>
   );
 
 /**
- * Makes the function that finds where a piece occurs in a text, by Knuth, Morris and Pratt. The time grows with the length of
- * both. That of `indexOf` grows with their product, and is minutes for a text that was made for it.
+ * Creates a function that finds a piece in a text, by Knuth, Morris and Pratt. The time grows with the length of both.
+ * That of `indexOf` grows with their product, and is minutes for a text that was made for it.
  */
 function finderOf(piece: string): (text: string) => number[] {
   const border = new Int32Array(piece.length + 1);
@@ -81,7 +81,7 @@ function mapMember(object: string, name: string, map: (value: string) => string)
   return mapped === value ? object : stringifyMembers(members.set(name, mapped!));
 }
 
-/** Maps a text. One that stays the same keeps its escapes, and a value of another kind stays. */
+/** Maps a text. An unchanged one keeps its escapes, and a value of another kind is left unchanged. */
 function mapString(value: string, map: (text: string) => string): string {
   if (!value.startsWith('"')) return value;
   const text = JSON.parse(value) as string, mapped = map(text);

@@ -1,4 +1,4 @@
-// MCP over HTTP as a face: each POST is one message. What a client may do follows from its management token.
+// MCP over HTTP as a face: each POST is one message. A client's permissions follow from its management token.
 import { invalid, methodNotAllowed, Refusal, tooManyFailures } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
@@ -32,8 +32,8 @@ const nobodyCalls =
   "tokens is not true, so nobody can call it";
 
 /**
- * The Model Context Protocol, at `/mcp`, for agents. It needs the face `management` beside it, whose tokens it takes: what an
- * agent may do follows from the role of its token.
+ * The Model Context Protocol, at `/mcp`, for agents. It needs the face `management` beside it, whose tokens it accepts:
+ * an agent has the permissions of its token's role.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [management({ tokens: true }), mcp()] });
@@ -43,7 +43,7 @@ export function mcp(options: NoOptions = {}): Face & typeof identity {
   return mcpWith({});
 }
 
-/** The same, with responses that begin after `quietMs` even if they are not ready. */
+/** Creates the face of `mcp()`. Responses begin after `quietMs` even if they are not ready. */
 export function mcpWith({ quietMs = defaultQuietMs }: { quietMs?: number | undefined }): Face & typeof identity {
   return {
     ...identity,
@@ -100,14 +100,14 @@ async function answer(
   return streamed(afterSpaces(response, quietMs), headers, () => void (hasLeft = true));
 }
 
-/** Refuses a page of another site: a browser sends it with the rights of its user's network. */
+/** Refuses pages of other sites: a browser sends their requests with the rights of its user's network. */
 function requireOrigin({ headers }: Request, allowed: readonly string[]): void {
   const origin = headers.get("Origin");
   if (origin === null || allowed.includes("*") || allowed.includes(origin)) return;
   throw new Refusal("forbidden", "This origin is not allowed. CORS_ORIGIN lists those that are", "origin_not_allowed");
 }
 
-/** Operations that take long have a queue of their own, and stop when the client has left. */
+/** Opens a session. Long operations have their own queue, and stop when the client has left. */
 function openSession(
   ctx: RequestContext,
   { store, longStore, longWork }: ManagementAccess,
@@ -130,19 +130,19 @@ function openSession(
   };
 }
 
-/** The answer to a message that is not served. */
+/** Response to a message that is not served. */
 function faultAnswer(fault: Fault, id?: JsonText): Answer {
   const { kind } = fault, answer = ok(errorResponse(fault, id), {});
   return kind === undefined ? answer : { ...answer, status: statusOf[kind], error: kind };
 }
 
-/** The answer to a request whose message was not read. */
+/** Response to a request whose message was not read. */
 const refusalAnswer = (refusal: Refusal, headers: HeaderValues = {}): Answer => ({
   ...refuse(refusal, headers),
   body: stringify(errorResponse(requestFault(refusal))),
 });
 
-/** What JSON-RPC calls an invalid request, or an error of ours. */
+/** Fault of a refused request: an invalid request, or an internal error. */
 function requestFault(refusal: Refusal): Fault {
   const fault = faultOf(refusal);
   return fault.code === codes.internalError ? fault : { ...fault, code: codes.invalidRequest };

@@ -11,7 +11,7 @@ const enough = 50; // items of one page
 /** A page of one workspace, of at most `limit` items. */
 export type ListOne<T> = (workspaceId: WorkspaceId, page: { limit: number; cursor?: string }) => Promise<Page<T>>;
 
-/** A page over all workspaces, and the cursor of the next. A cursor names a place among the workspaces, and one in the first. */
+/** Reads a page over all workspaces. Its cursor has a place among the workspaces, and one in the first of them. */
 export async function listOverAll<T>({ call }: Session, given: unknown, list: ListOne<T>) {
   const start = given === undefined
     ? ["", "", ""]

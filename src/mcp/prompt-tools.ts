@@ -91,7 +91,7 @@ const messagesInput = shownAs(optional(messages), {
 });
 const llmConfigInput = shownAs(llmConfig, {
   type: "object",
-  // Some providers of models take no object without members.
+  // Some model providers reject an object without members.
   properties: {
     provider: { type: "string" },
     model: { type: "string" },

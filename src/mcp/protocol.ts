@@ -1,4 +1,4 @@
-// The messages of the Model Context Protocol: JSON-RPC 2.0 with the version in each request (2026-07-28), and the same from older
+// The messages of the Model Context Protocol: JSON-RPC 2.0 with the version in each request (2026-07-28), or from older
 // clients, which agree on a version by `initialize` and then leave it out.
 import { Refusal } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
@@ -31,7 +31,7 @@ export type Message = {
   id: JsonText | undefined;
   method: string;
   params: { value: Record<string, unknown>; members: Map<string, string> };
-  /** Whether it has the version in it. Responses to older clients have fewer members. */
+  /** True if it contains the version. Responses to older clients have fewer members. */
   isCurrent: boolean;
 };
 
@@ -43,7 +43,7 @@ export const isFault = (read: object): read is Fault => "code" in read;
 
 const maxLevels = 200;
 
-/** Reads a message. */
+/** Parses a message. Returns a fault, with the id if that is readable, unless it is valid. */
 export function readMessage(text: string): Message | { fault: Fault; id?: JsonText | undefined } {
   const parsed = parseMessage(text);
   if (isFault(parsed)) return { fault: parsed };
@@ -71,7 +71,7 @@ function parseMessage(text: string): Required<Unchecked> & { value: Record<strin
   }
 }
 
-/** The id as it was sent, so that no digit of it is lost. Null if it is none. */
+/** The id as it was sent, with all its digits. Null if invalid. */
 const readId = (id: unknown, members: Map<string, string>): JsonText | null =>
   typeof id === "string" || Number.isInteger(id) ? jsonText(members.get("id")!.trim()) : null;
 
@@ -87,7 +87,7 @@ export function versionOf(params: Record<string, unknown>): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** What is wrong with the version of a request, and with the headers it came with over HTTP. */
+/** Finds a fault in the version of a request, or in its headers over HTTP. */
 export function findFault({ method, params: { value } }: Message, headers?: Headers): Fault | undefined {
   const version = versionIn(value), header = headers?.get("MCP-Protocol-Version") ?? undefined;
   if (version === undefined) {
@@ -111,7 +111,7 @@ const unsupported = (requested: string): Fault => ({
 /** The members of params that the header Mcp-Name repeats. */
 const nameMembers: Record<string, string> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
 
-/** What a request calls by name, for the header Mcp-Name. */
+/** Name that a request calls, for the header Mcp-Name. */
 export const namedBy = (method: string, params: Record<string, unknown>): unknown =>
   Object.hasOwn(nameMembers, method) ? params[nameMembers[method]!] : undefined;
 
@@ -145,7 +145,7 @@ function decodeHeader(header: string): string | undefined {
   }
 }
 
-/** A value for a header, encoded if it cannot stand there as it is. */
+/** A value for a header, encoded if necessary. */
 export function encodeHeader(value: string): string {
   if (/^[!-~]([ -~]*[!-~])?$/.test(value) && !encoded.test(value)) return value;
   const bytes = new TextEncoder().encode(value);
@@ -158,7 +158,7 @@ export function faultOf({ kind, code, message, field, expected }: Refusal): Faul
   return { code: isOurs ? codes.internalError : codes.invalidParams, message, data: { code, field, expected } };
 }
 
-/** A response that has an error. Without an id it answers what could not be read. */
+/** An error response. Without an id, it answers an unreadable message. */
 export const errorResponse = ({ code, message, data }: Fault, id?: JsonText): object => ({
   jsonrpc: "2.0",
   ...(id === undefined ? {} : { id }),

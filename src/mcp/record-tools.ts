@@ -1,4 +1,5 @@
-// Tools on records: statistics of them, the records themselves, and feedback. What they hold was written by users and models.
+// Tools on records: their statistics, the records themselves, and feedback. The texts in them are from users and
+// models.
 import { Refusal } from "../common/errors.ts";
 import { isJsonText, parseJson, stringify } from "../common/json-text.ts";
 import type { DeploymentId, RecordId } from "../common/ids.ts";
@@ -77,7 +78,7 @@ const shown = {
   latency: orNull(v.numeric, "Milliseconds"),
 };
 
-/** What promptledger itself knows of a record. */
+/** Members of a record without texts of users and models. */
 const toShown = ({ id, deployId, reference, promptVersion, createdAt, status, statusName, latency }: Diagnosis) => ({
   ...{ id, deployId, reference, promptVersion, createdAt },
   status: shorten(`${stringify(status)}${statusName === null ? "" : ` (${statusName})`}`, maxPreview),
@@ -150,7 +151,7 @@ const getRecord = tool({
   async run({ call }, { record: id, cursor = "0" }) {
     const record = await call(getDiagnosis, { id });
     const { sessionId, content, additional_properties, ...others } = record;
-    // What most look for comes first.
+    // The members that are needed most come first.
     const whole = stringify({ content, sessionId, additional_properties, ...others });
     const { piece, next } = cutText(whole, Number(cursor), maxBytes);
     return { ...toShown(record), text: piece, nextCursor: next === undefined ? null : String(next) };
@@ -184,7 +185,7 @@ const giveFeedback = tool({
     try {
       return await give(spelt);
     } catch (error) {
-      // Its name has labels.
+      // The feedback name has labels.
       if (error instanceof Refusal && error.code === "feedback_kind_differs") return await give(value);
       throw error;
     }

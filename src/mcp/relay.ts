@@ -5,10 +5,10 @@ import { isObject } from "../schema/struct.ts";
 import { codes, encodeHeader, errorResponse, namedBy, versionOf } from "./protocol.ts";
 import type { Answerer } from "./stdio.ts";
 
-/** Sends a body to the service. Gives the text of its response, and its status. */
+/** Sends a body to the service. Resolves with the text and the status of its response. */
 export type Send = (body: string, headers: Record<string, string>) => Promise<{ status: number; text: string }>;
 
-/** Answers requests by a service at a URL. */
+/** Answers requests through a service at a URL. */
 export const answerBy = (url: string, send: Send): Answerer => async ({ id, method, params: { value } }, source) => {
   const version = versionOf(value), name = namedBy(method, value);
   const headers = version === undefined ? {} : { "MCP-Protocol-Version": version, "Mcp-Method": encodeHeader(method) };
@@ -17,7 +17,7 @@ export const answerBy = (url: string, send: Send): Answerer => async ({ id, meth
     const { status, text } = await send(source, { ...headers, ...named });
     const response = readResponse(text);
     if (response === undefined) throw conflict(describe(url, status));
-    // Without an id the service has refused the request before it read it.
+    // Without an id, the service refused the request before it read it.
     if ("id" in response) return compact(text.trim());
     const { error } = response as { error: { code: number; message: string } };
     return stringify(errorResponse({ code: error.code, message: error.message }, id));

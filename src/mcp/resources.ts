@@ -1,4 +1,5 @@
-// Prompts as resources. `promptledger://ws_…/support/assistant` is the newest version of a prompt, and `?version=3` names another.
+// Prompts as resources. `promptledger://ws_…/support/assistant` is the newest version of a prompt, `?version=3`
+// another.
 import { notFound } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { stringify } from "../common/json-text.ts";

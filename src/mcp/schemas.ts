@@ -1,9 +1,12 @@
-// JSON Schemas of tools. Clients hand them to providers of models and to validators in other languages, where one keyword that is
-// not known fails the tool, or the whole session. So they have only keywords that all of them know.
+// JSON Schemas of tools. Clients pass them to model providers and to validators in other languages, where one unknown
+// keyword fails the tool, or the whole session. So they have only keywords that all of them support.
 import { isOptional, metaOf, partsOf, schemaOf } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 
-/** The schema that agents see of a struct whose own needs other keywords, and what reads theirs as JSON text that fits the struct. */
+/**
+ * Schema for agents in place of a struct's own, and a function that converts their JSON text to one that fits the
+ * struct.
+ */
 type Shown = { schema: JsonSchema; read?: (text: string) => string };
 
 const shown = new WeakMap<object, Shown>();
@@ -16,9 +19,9 @@ export function shownAs<T extends object>(struct: T, schema: JsonSchema, read?: 
 export const shownOf = (struct: object): Shown | undefined => shown.get(struct);
 
 /**
- * The schema of a struct, complete in itself, of `type`, `properties`, `required`, `items`, `enum` and `description`. There is no
- * type, but a description, where a value may be null, may have one of several types or members of any names, or is deeper than
- * `levels`.
+ * The schema of a struct, complete in itself, of `type`, `properties`, `required`, `items`, `enum` and `description`.
+ * It has a description in place of a type where a value may be null, may have one of several types or members of any
+ * names, or is deeper than `levels`.
  */
 export function plainSchema(struct: object, levels: number): JsonSchema {
   const known = shown.get(struct);
@@ -52,7 +55,7 @@ const nouns: Record<string, string> = {
   null: "null",
 };
 
-/** A value without a type, in words. */
+/** Describes a value without a type. */
 function describe(types: unknown[], texts: unknown, description: unknown): string {
   const kinds = Array.isArray(texts) ? texts.map(String) : types.flatMap((type) => nouns[String(type)] ?? []);
   const words = kinds.length === 0 ? "any value" : kinds.join(kinds.length > 2 ? ", " : " or ");

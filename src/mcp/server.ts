@@ -1,4 +1,4 @@
-// The methods of the protocol. Each request is answered on its own, whatever came before it.
+// The methods of the protocol. Each request is independent of those before it.
 import type { JsonText } from "../common/json-text.ts";
 import { version } from "../common/version.ts";
 import { readArguments } from "./arguments.ts";
@@ -11,13 +11,13 @@ import { callTool, findTool, listTools } from "./tools.ts";
 
 type Params = Message["params"];
 
-/** What a client may keep of a result, and for how long. */
+/** Time that a client may cache a result. */
 type Caching = { ttlMs: number };
 
 type Method = {
-  /** Undefined for a result that must not be kept. */
+  /** Undefined for a result that must not be cached. */
   caching?: Caching;
-  /** Whether only clients of this time have it. */
+  /** Clients that have it. Undefined for all. */
   for?: "current" | "older";
   run(session: Session, params: Params): Promise<object | Fault> | object;
 };
@@ -33,7 +33,6 @@ const instructions =
 
 const minute = 60_000;
 
-/** The methods, by name. */
 const methods: Record<string, Method> = {
   "server/discover": {
     caching: { ttlMs: 60 * minute },
@@ -48,7 +47,7 @@ const methods: Record<string, Method> = {
     }),
   },
   "ping": { for: "older", run: () => ({}) },
-  // Which tools there are depends on the role, which may change.
+  // The tools depend on the role, which may change.
   "tools/list": { caching: { ttlMs: minute }, run: (session) => ({ tools: listTools(session) }) },
   "tools/call": {
     run(session, { value, members }) {
@@ -76,17 +75,17 @@ const methods: Record<string, Method> = {
 
 const invalidParams = (message: string): Fault => ({ code: codes.invalidParams, message });
 
-/** What the method of a request is, or why there is none. */
+/** Finds the method of a request, or the fault if it does not exist. */
 export function findMethod({ method, isCurrent }: Message): Method | Fault {
   const found = Object.hasOwn(methods, method) ? methods[method]! : undefined;
   const isThere = found !== undefined && (found.for === undefined || found.for === (isCurrent ? "current" : "older"));
   if (isThere) return found;
-  // An older client would take a 404 for the end of its session.
+  // An older client would take a 404 as the end of its session.
   const kind = isCurrent ? { kind: "not_found" as const } : {};
   return { code: codes.methodNotFound, message: `Method not found: ${method.slice(0, 100)}`, ...kind };
 }
 
-/** Answers a request, whose version is right. */
+/** Answers a request with a valid version. */
 export async function respond(
   { run, caching }: Method,
   { id, params, isCurrent }: Message & { id: JsonText },
@@ -101,7 +100,7 @@ export async function respond(
   }
 }
 
-/** What results have beside their own members. What one caller sees is not for others. */
+/** Metadata added to results. They are private, as callers see different results. */
 const toCurrent = (caching: Caching | undefined) => ({
   resultType: "complete",
   ...(caching === undefined ? {} : { ...caching, cacheScope: "private" }),

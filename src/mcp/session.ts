@@ -1,4 +1,4 @@
-// Who calls, and how their calls reach management. HTTP and stdio make one for each request.
+// A caller, and its access to management. HTTP creates one for each request, stdio one in all.
 import { conflict } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Refusal } from "../common/errors.ts";
@@ -11,7 +11,7 @@ export type Call = <Input extends object, Output>(operation: Operation<Input, Ou
 export type Session = {
   caller: Pick<Caller, "role" | "workspaceId">;
   call: Call;
-  /** The refusal for an error. Notes one that is not expected. */
+  /** Converts an error to a refusal. Logs an unexpected one. */
   refusalOf(error: unknown): Refusal;
 };
 

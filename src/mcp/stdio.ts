@@ -15,8 +15,8 @@ export type Answerer = (request: Request, source: string) => Promise<string>;
 const maxAtOnce = 64;
 
 /**
- * Serves lines until they end, or until `write` gives false as nobody reads the responses, and waits for what is under way. A line
- * that is undefined was too long to be read. A response to a request that was cancelled is not written.
+ * Serves lines until they end, or until `write` returns false because the responses are not read, and waits for
+ * requests in progress. A line that is undefined was too long. No response is written for a cancelled request.
  */
 export async function serveLines(
   lines: AsyncIterable<string | undefined>,
@@ -61,7 +61,7 @@ const tooLong = {
   id: undefined,
 };
 
-/** Answers requests here, for a caller. */
+/** Answers requests in this process, for a caller. */
 export const answerIn = (session: Session): Answerer => async (request) => {
   const { id } = request;
   const fault = findFault(request);

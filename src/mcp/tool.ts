@@ -1,4 +1,5 @@
-// What a tool is: a name and a description for models, the least role that may call it, its input and output, and what it runs.
+// Definition of a tool: its name and description for models, the least role that may call it, its input, output and
+// function.
 import { exactly, option } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
 import { roles } from "../management/operation.ts";
@@ -14,7 +15,7 @@ type Declared<Input, Output extends object> = {
   runs: readonly AnyOperation[];
   /** Whether it may undo what is there. Undefined for a tool that changes nothing. */
   change?: "adds" | "replaces";
-  /** Whether its output has texts of strangers: of the users of applications, and of models. */
+  /** True if its output has texts of strangers: of the users of applications, and of models. */
   isForeign?: true;
   output: Struct<Output, unknown>;
   run(session: Session, input: Input): Promise<Output>;
@@ -36,7 +37,7 @@ export const tool = <S extends Schema, Output extends object>(
   input: exactly<Schema>(input),
 });
 
-/** An input member: where to look, for callers who may see several workspaces. */
+/** Input member for the workspace, for callers who may see several. */
 export const inWorkspace = {
   workspaceId: option(v.workspaceId, "The id of the workspace. Needed only if you may see several"),
 };
