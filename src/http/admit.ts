@@ -11,7 +11,7 @@ import { toIdempotencyKey } from "./idempotency.ts";
 import { setCaller } from "./log-context.ts";
 import { toSubmitted } from "./record.ts";
 
-/** What the ledger says of the key of a request, which costs nothing. Refuses an invalid key. */
+/** Checks the key of a request, at no cost. Refuses an invalid key. */
 export async function checkKey(
   { request, logContext }: RequestContext,
   context: Context,

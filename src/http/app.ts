@@ -1,4 +1,4 @@
-// The routes of a service: those of the data plane, and those of its faces.
+// Routes of a service: those of the data plane and of its faces.
 import { requireBearer } from "./authorization.ts";
 import type { Context, Route } from "./context.ts";
 import { submitDiagnoses } from "./diagnoses.ts";
@@ -17,7 +17,7 @@ import { readUsage } from "./usage.ts";
 export type App = {
   base: string;
   route: Route;
-  /** By path, the function that opens the routes of a face for a service. */
+  /** Functions that open a face's routes for a service, by path. */
   faces: Map<string, (host: FaceHost) => Route>;
 };
 
@@ -59,7 +59,7 @@ export function createApp(
 /** Makes the handler of the service from its routes. */
 export const serveApp = ({ route, base }: App, context: Context): Handler => handlerOf(route, context, base);
 
-/** Makes the handler of probes and metrics for an address of their own, which requires no token. */
+/** Makes the handler of probes and metrics for a separate address. It requires no token. */
 export function createProbes(context: Context): Handler {
   const router = createRouter("");
   addReads(router, { "/healthz": checkHealth, "/readyz": checkReadiness, "/metrics": readMetrics });

@@ -63,7 +63,7 @@ export async function readValidKey(
   const known = context.keyHashes.get(header);
   const workspaceId = known === undefined ? undefined : context.validKeys.get(known);
   if (known !== undefined && workspaceId !== undefined) return { keyHash: known, workspaceId };
-  // Nothing is awaited before this, so that a burst of requests is counted, and the excess refused, at once.
+  // Nothing is awaited before this: a burst of requests is counted, and the excess refused, at once.
   return await whileUnread(ctx, context, () => findKey(ctx, context, header));
 }
 

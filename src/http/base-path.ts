@@ -1,14 +1,14 @@
-// A forgotten or wrong base path makes every request a 404. The first one that shows it is a line of the log.
+// Logs the first request that shows a forgotten or wrong base path, which makes every request a 404.
 import { withoutKeys } from "../common/errors.ts";
 import { consoleLog } from "../common/log.ts";
 import { statusOf } from "./respond.ts";
 import type { Service, ServiceSettings } from "./service.ts";
 
-/** A path that a service or its faces have, and what stands before it. */
+/** Matches a path of a service or its faces, and captures the prefix. */
 const knownPath =
   /^(.*?)\/(?:v1\/(?:prompts|diagnosis|diagnoses|usage|revisions)|(?:healthz|readyz|metrics|openapi\.json)|(?:admin\/v1|console)(?:\/.*)?)\/*$/;
 
-/** What is wrong with a path: the base path that would fit, if the path tells. Undefined if nothing is. */
+/** Undefined if a path fits the base path; otherwise the one that would fit, if it can be determined. */
 function misfitOf(path: string, base: string): { expected: string | undefined } | undefined {
   const isInside = path === base || path.startsWith(`${base}/`);
   const before = knownPath.exec(isInside ? path.slice(base.length) : path)?.[1];
@@ -25,7 +25,7 @@ export function warningOfBasePath(
   const secrets = [metricsToken, ...faces.flatMap(({ secrets }) => secrets)].filter((secret) => secret !== "");
   let hasWarned = false;
 
-  /** A path for the log: what is as long as a token, or is one, may have been sent in the wrong place. */
+  /** Path for the log, without tokens and texts as long as one, which may be misplaced secrets. */
   const shown = (path: string): string =>
     secrets.reduce((text, secret) => text.replaceAll(secret, "…"), withoutKeys(path))
       .replace(/[^/]{32,}/g, "…")

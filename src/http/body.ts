@@ -15,7 +15,7 @@ import type { BodyLimit, Context, RequestContext } from "./context.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-const bodyOverhead = 4_096; // bytes that a request is counted for besides its body: many empty bodies cost memory too
+const bodyOverhead = 4_096; // bytes counted for each request on top of its body: many empty bodies cost memory too
 
 /**
  * The body as text. Its bytes count against the budget until the request is answered. `owner` is the workspace, or another
@@ -42,7 +42,7 @@ export async function readBounded(
   try {
     return utf8.decode(bytes);
   } catch {
-    // A host may have decoded the body and left the header. What is compressed is never UTF-8.
+    // A host may have decoded the body and left the header. Compressed data is never UTF-8.
     const encoding = ctx.request.headers.get("Content-Encoding") ?? "";
     throw /^(identity)?$/i.test(encoding) ? bodyNotUtf8() : bodyEncoded();
   }
@@ -96,7 +96,7 @@ async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Pr
   } catch (error) {
     if (error instanceof TypeError) {
       if (request.signal.aborted) throw bodyIncomplete();
-      // An adapter that knows the cause has given the error a name of its own.
+      // An adapter that detects the cause sets another name on the error.
       throw error.name === "TypeError" ? new Error(consumed, { cause: error }) : error;
     }
     throw error;
@@ -171,9 +171,9 @@ const assumedLength = 12_288; // bytes that a runtime usually buffers of a body 
 const leastFree = 8; // times a body's bytes
 
 /**
- * Runs `work` while the request's body is unread. The runtime may buffer what it has received of it, so that too many such
- * requests at once are refused: the less is free, the smaller a body must be. So strangers who announce large bodies do not
- * keep out a small one whose sender is not known yet. A lone body may have any size.
+ * Runs `work` while the request's body is unread. The runtime may buffer what it has received of it, so too many such
+ * requests at once are refused: the less is free, the smaller a body must be. Large bodies that are only announced do
+ * not keep out a small one whose sender is not known yet. A lone body may have any size.
  */
 export async function whileUnread<T>({ request }: RequestContext, { unread }: Context, work: () => Promise<T>) {
   if (!mayHaveBody(request)) return await work();

@@ -14,29 +14,31 @@ import type { Answer } from "./respond.ts";
 /** A request as the router passes it to a handler. `route` is the pattern of its path. */
 export type RequestContext = {
   request: Request;
-  /** What the router matches. The URL has no query: handlers read that, because the router's parser drops parts of it. */
+  /**
+   * Method and URL that the router matches. The URL has no query: the router's parser drops parts, so handlers read it.
+   */
   method: string;
   url: string;
   requestId: string;
   params: Record<string, string>;
   logContext: LogContext;
-  /** Whether its client has closed the connection, if the runtime can tell. */
+  /** True once its client has closed the connection, if the runtime reports it. */
   isGone: (() => boolean) | undefined;
-  /** Whether the ledger has found this request's key valid. */
+  /** True once the ledger has found this request's key valid. */
   isKeyValid: boolean;
-  /** The body's share of the budget, in bytes, and whose it is. */
+  /** The body's share of the budget, in bytes, and its owner. */
   bodyBytes: number;
   bodyOwner: string;
-  /** Whether the body was read to its end, and the reader of its stream. */
+  /** True once the body was read to its end; and the reader of its stream. */
   isBodyRead: boolean;
   bodyReader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   route?: string;
 };
 
-/** What the ledger's decision on a call needs, and leaves for the log. A call may come without a request. */
+/** Input of a ledger decision, and its output for the log. A call may come without a request. */
 export type CallContext = Pick<RequestContext, "logContext" | "isGone" | "isKeyValid">;
 
-/** The limits of one body: its bytes, and the ms that it may take to arrive. */
+/** Limits of one body: its bytes, and the time it may take to arrive, in ms. */
 export type BodyLimit = { bytes: number; time: number };
 
 export type Context = {
@@ -52,20 +54,20 @@ export type Context = {
   clock: Clock;
   log: Log;
   telemetry: Telemetry;
-  /** The largest body that the service accepts, and how long it may take to arrive. */
+  /** Largest body that the service accepts, and the time it may take to arrive. */
   bodyLimit: BodyLimit;
-  /** The bytes of bodies that the service holds, by the workspaces that they are for. */
+  /** Bytes of bodies that the service holds, by workspace. */
   bodies: Shares;
-  /** How many bytes of unread bodies the runtime may hold, while their senders are authenticated. */
+  /** Bytes of unread bodies that the runtime may hold while their senders are authenticated. */
   unread: { bytes: number };
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
   inFlight: InFlight;
-  /** How long a client may read nothing of its response, in ms. */
+  /** Time that a client may read nothing of its response, in ms. */
   stallTimeout: number;
-  /** How many refused bodies are being dropped, and how long each may take, in ms. */
+  /** Number of refused bodies being dropped, and the time that each may take, in ms. */
   discards: { count: number; time: number };
-  /** Why the service is not ready, as of now or a moment ago; undefined if it is ready. */
+  /** Refusal if the service is not ready, as of now or a moment ago; undefined if it is ready. */
   findObstacle(): Promise<Refusal | undefined>;
 };
 

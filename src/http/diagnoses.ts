@@ -28,7 +28,7 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   if (readIdempotencyKey(ctx.request) !== undefined) throw keyOfBatch();
   const items = await readAuthorized(ctx, context, keyHash, async () => {
     const body = await readText(ctx, context, workspaceId);
-    // A record that is nested too deep stays so by one level, and is refused alone.
+    // A record that is nested too deep keeps one excess level, and is refused alone.
     const isDeep = isDeeper(body, levelsAround + maxLevels);
     const text = isDeep ? cutDeeper(body, levelsAround + maxLevels + 1) : body;
     const { value: { records }, members } = parse(DiagnosisBatch, text, Infinity);
@@ -48,10 +48,10 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
   setRuns(items);
   const decisions: (Recorded | Refused | Refusal)[] = [];
   for (const part of partsOf(items)) decisions.push(...await Promise.all(part.map(decide)));
-  // A failure of unknown outcome takes precedence, because only that one says that a record may have been stored.
+  // A failure of unknown outcome takes precedence: only after that one may a record have been stored.
   const failure = failures.find((error) => toRefusal(error).kind === "internal") ?? failures[0];
   if (failures.length === items.length) throw failure;
-  // A record that the quota has no room for is a part of the request that failed too.
+  // A record over the quota is a failed part of the request too.
   const isUsedUp = (decision: object) => "outcome" in decision && decision.outcome === "quota_exhausted";
   ctx.logContext.failure = failure ?? (decisions.some(isUsedUp) ? quotaExhausted() : undefined);
   const quotas = decisions.flatMap((decision) => "quota" in decision ? [decision.quota] : []);
@@ -64,8 +64,9 @@ export async function submitDiagnoses(ctx: RequestContext, context: Context): Pr
 }
 
 /**
- * Checks a record, which was parsed with the batch. `text` is its JSON text. Returns a refusal if it is invalid, and a promise
- * only if it has an idempotency key, which must be hashed. `isDeep` says whether a record of the batch is nested too deep.
+ * Checks a record that was parsed with the batch. `text` is its JSON text. Returns a refusal if it is invalid, and a
+ * promise only if it has an idempotency key, which must be hashed. `isDeep`: some record of the batch is nested too
+ * deep.
  */
 function readItem(source: object, text: string, isDeep: boolean): Item | Refusal | Promise<Item> {
   try {
@@ -75,7 +76,7 @@ function readItem(source: object, text: string, isDeep: boolean): Item | Refusal
     members.delete("deployId");
     members.delete("idempotencyKey");
     const submitted = toSubmitted({ value, members });
-    // It has all members from the start, so that all items have one hidden class.
+    // All members are set from the start: items then have one hidden class.
     const item: Item = { deployId, ...submitted, idempotency: undefined, run: undefined };
     if (key === undefined) return item;
     return toIdempotencyKey(key, deployId, submitted).then((idempotency) => Object.assign(item, { idempotency }));
@@ -86,8 +87,8 @@ function readItem(source: object, text: string, isDeep: boolean): Item | Refusal
 }
 
 /**
- * Gives consecutive records for one deployment, version and rollout the same object as their `run`. Only those may share a batch, so that
- * no record gets ahead of another.
+ * Gives consecutive records for one deployment, version and rollout the same object as their `run`. Only those may
+ * share a batch, to keep the order of records.
  */
 function setRuns(items: (Item | Refusal)[]): void {
   let last: Item | undefined;
@@ -101,10 +102,7 @@ function setRuns(items: (Item | Refusal)[]): void {
   }
 }
 
-/**
- * Splits records before a repeated idempotency key. It would wait for the first, and later records would get ahead of
- * it.
- */
+/** Splits records before a repeated idempotency key, which would wait for the first while later records got ahead. */
 function partsOf<I extends Item | Refusal>(items: I[]): I[][] {
   let part: I[] = [], keys = new Set<string>();
   const parts = [part];

@@ -1,4 +1,4 @@
-// POST /v1/prompts and POST /v1/diagnosis: stores a record of what came of a prompt.
+// POST /v1/prompts and POST /v1/diagnosis: stores the outcome of a prompt as a record.
 import { admitSubmit } from "./admit.ts";
 import { readValidKey } from "./authorization.ts";
 import { readText } from "./body.ts";

@@ -13,21 +13,21 @@ import type { InFlight } from "./in-flight.ts";
 import { pick } from "./prompts.ts";
 import { asRefusal, detailsOf, refusalOf } from "./respond.ts";
 
-/** Who calls, and which deployment: its id, or `NAME@DEPLOYMENT`. */
+/** API key, and the deployment: its id, or `NAME@DEPLOYMENT`. */
 export type Target = { key: string; deployId: string };
 
-/** A record, as the body of a submit. `Omit` would leave nothing but the further members, which may be anything. */
+/** A record, as the body of a submit. `Omit` would keep only the index signature of further members. */
 export type DiagnosisRecord = {
   [Name in keyof DiagnosisItem as Name extends "deployId" | "idempotencyKey" ? never : Name]: DiagnosisItem[Name];
 };
 
 /**
- * What to read, and who for: during a rollout, the service picks a version by `rolloutKey`, such as the id of a user, as by the
- * query parameter `key`. Without it, or if it is empty, the prompt is the live version.
+ * Target of a read. During a rollout, the service picks a version by `rolloutKey`, such as a user id, like the query
+ * parameter `key`. Without it, or if it is empty, the prompt is the live version.
  */
 export type ReadTarget = Target & { rolloutKey?: string | undefined };
 
-/** The prompt as a response has it, and the quota. What is left of that is `limit - used`. */
+/** The prompt as in a response, and the quota, of which `limit - used` is left. */
 export type ReadResult = ServedPrompt & {
   /** The rollout that chose the version, to be recorded as `rollout`. */
   rollout?: { id: string; isCandidate: boolean };

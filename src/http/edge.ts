@@ -1,5 +1,5 @@
-// What applies to all requests, whatever their route: an id, a limit on how many are in flight, error handling, common
-// headers, a log line and metrics.
+// Handling of all requests, whatever their route: an id, a limit on requests in flight, error handling, common headers,
+// a log line and metrics.
 import { invalidTarget, Refusal, unknownPath } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { newRequestId } from "../common/ids.ts";
@@ -12,7 +12,7 @@ import { refuse, toRefusal, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
-/** Answers a request. `isGone` tells whether its client has closed the connection, if the runtime can tell. */
+/** Answers a request. `isGone` returns true if the client has closed the connection, on runtimes that can. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
@@ -20,7 +20,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
   const { secrets, faces, corsOrigins, inFlight, bodies } = context;
   const pathOf = (url: string) => new URL(url).pathname.slice(basePath.length).replace(/\/+$/, "");
 
-  /** Whether a refusal has a `code`: those of faces do, those of the specification do not. */
+  /** True for routes of faces, whose refusals have a `code`. The specification's do not. */
   const isOfFace = ({ route, url }: RequestContext): boolean => {
     const path = route?.slice(basePath.length) ?? (URL.canParse(url) ? pathOf(url) : "");
     return [...faces.keys()].some((face) => path === face || path.startsWith(`${face}/`));
@@ -64,7 +64,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
     }
   };
 
-  /** A refusal says what to answer. Any other error tells the client only whether to retry. */
+  /** A refusal is the answer. From any other error the client learns only whether to retry. */
   async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = ctx;
     try {

@@ -1,10 +1,10 @@
-// Entity tags, which tell a client that nothing has changed.
+// Entity tags, by which a client skips unchanged content.
 import { sha256 } from "../common/ids.ts";
 
 /** Makes a strong entity tag from the hash of a text. */
 export const tagOf = async (text: string): Promise<string> => `"${(await sha256(text)).slice(0, 32)}"`;
 
-/** Whether the request's If-None-Match header names a tag, which a proxy may have weakened. */
+/** True if the request's If-None-Match header has a tag, which a proxy may have weakened. */
 export function isAmong(tag: string, { headers }: Request): boolean {
   const header = headers.get("If-None-Match");
   if (header === null) return false;

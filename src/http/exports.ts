@@ -9,8 +9,8 @@ import { streamed } from "./respond.ts";
 import type { Answer, HeaderValues } from "./respond.ts";
 
 /**
- * Answers with an export of this owner as a file to keep. Throws if too many are being sent. `ended` is called when it has
- * been sent.
+ * Answers with an export of this owner as a file to keep. Throws if too many are being sent. Calls `ended` when sending
+ * has ended.
  */
 export type SendExport = (
   exported: Export,
@@ -28,7 +28,7 @@ export function createExports(): SendExport {
   const running = createShares(maxExports);
   return ({ name, format, text }, headers, owner, ctx, context, ended = () => {}) => {
     if (!running.take(owner, 1)) throw exportsOverloaded();
-    // promptfoo knows a file by its extension.
+    // promptfoo reads a file by its extension.
     const extension = format === "promptfoo" ? "jsonl" : format;
     const disposition = `attachment; filename="${name}.${extension}"`;
     return streamed(logStreamErrors(text, ctx, context), { ...headers, "Content-Disposition": disposition }, () => {
@@ -38,7 +38,7 @@ export function createExports(): SendExport {
   };
 }
 
-/** Logs why a stream fails. The client only sees that the response breaks off. */
+/** Logs why a stream fails. The client only sees the response break off. */
 export async function* logStreamErrors(
   text: AsyncGenerator<string>,
   { requestId }: RequestContext,

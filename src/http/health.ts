@@ -6,17 +6,17 @@ import type { Context, RequestContext } from "./context.ts";
 import { ok, text } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 
-/** GET /healthz: the process answers, and says what it runs. This touches nothing else. */
+/** GET /healthz: the process answers with its build. This touches nothing else. */
 // deno-lint-ignore require-await -- a handler returns a promise
 export const checkHealth = async (): Promise<Answer> => ok({ status: "ok", ...build }, {});
 
-/** GET /readyz: whether the service is ready, and if not, why. */
+/** GET /readyz: refuses with the reason if the service is not ready. */
 export async function checkReadiness(_ctx: RequestContext, context: Context): Promise<Answer> {
   await requireReady(context);
   return ok({ status: "ok" }, {});
 }
 
-/** Throws why the service is not ready. */
+/** Throws if the service is not ready. */
 export async function requireReady({ inFlight, findObstacle }: Context): Promise<void> {
   const obstacle = inFlight.isDraining() ? stopping() : await findObstacle();
   if (obstacle !== undefined) throw obstacle;

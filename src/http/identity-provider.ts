@@ -1,4 +1,4 @@
-// Signing in at an identity provider, by OpenID Connect: the code flow with PKCE, state and nonce. `oauth4webapi` does the protocol.
+// Sign-in at an identity provider by OpenID Connect: code flow with PKCE, state and nonce, through `oauth4webapi`.
 import {
   allowInsecureRequests,
   authorizationCodeGrantRequest,
@@ -39,24 +39,26 @@ import { createVerify, skew } from "./provider-keys.ts";
 import type { Verify } from "./provider-keys.ts";
 import { because, describeFault } from "./sign-in-fault.ts";
 
-/** What a browser keeps while its person is at the provider, so that the answer is for nobody else. */
+/** A browser's state while its person is at the provider. It binds the answer to that browser. */
 export type Attempt = { state: string; nonce: string; verifier: string };
 
 export type SignedIn = { person: Caller; idToken: string };
 
-/** Notes what goes wrong at the provider and is no reason to refuse anybody. `cause` has no secret. */
+/** Logs a fault of the provider that refuses no sign-in. `cause` has no secret. */
 export type Warn = (message: string, cause: string) => void;
 
 export type IdentityProvider = {
-  /** The URL of the provider's page that signs in, and what it must answer to. */
+  /** URL of the provider's sign-in page, and the attempt to check its answer with. */
   begin(store: Store): Promise<{ url: string; attempt: Attempt }>;
-  /** Who has signed in, by what the provider's answer to an attempt has in its query. Throws a refusal if it is not valid. */
+  /**
+   * Person who has signed in, by the query of the provider's answer to an attempt. Throws a refusal if it is not valid.
+   */
   finish(store: Store, answer: URLSearchParams, attempt: Attempt, warn: Warn): Promise<SignedIn>;
-  /** The URL of the provider's page that signs out, if it has one. */
+  /** URL of the provider's sign-out page, if it has one. */
   findEnd(store: Store, idToken: string | undefined): Promise<string | undefined>;
 };
 
-/** Where the provider sends people back to, below the public URL. */
+/** Paths to which the provider sends people back, below the public URL. */
 const paths = { callback: "/console/callback", end: "/console/sign-in" };
 
 export function openProvider(
@@ -65,7 +67,7 @@ export function openProvider(
   send: typeof fetch,
 ): IdentityProvider {
   const issuerUrl = new URL(issuer), redirectUri = publicUrl + paths.callback;
-  // The settings allow http on this machine alone.
+  // The settings allow http only on this machine.
   const options = { [customFetch]: boundedFetch(send), [allowInsecureRequests]: issuerUrl.protocol === "http:" };
   const metadata = keep(async () => {
     try {
@@ -85,7 +87,7 @@ export function openProvider(
     return verify.run;
   }
 
-  /** The claims about a person: those of the ID token, and where they lack some, those of the user information. */
+  /** Claims about a person: those of the ID token, completed from the user information if some are missing. */
   async function readClaims(store: Store, answer: URLSearchParams, { state, nonce, verifier }: Attempt, warn: Warn) {
     const server = await metadata.get(store);
     const client: Client = {
@@ -100,7 +102,7 @@ export function openProvider(
     const expected = { expectedNonce: nonce, requireIdToken: true };
     const tokens = await processAuthorizationCodeResponse(server, client, response, expected);
     const idToken = tokens.id_token!, claims = getValidatedIdTokenClaims(tokens)!;
-    // Whoever answers in the place of the token endpoint has no key.
+    // An impostor of the token endpoint has no signing key.
     await verifyFor(server)(idToken, { issuer: server.issuer, audience: clientId }, store);
     if (server.userinfo_endpoint === undefined || hasAllClaims(claims, rules)) return { idToken, claims };
     try {
@@ -108,7 +110,7 @@ export function openProvider(
       const more = await processUserInfoResponse(server, client, claims.sub, information);
       return { idToken, claims: { ...more, ...claims } };
     } catch (error) {
-      // The information of another person is no failure of the endpoint.
+      // Another person's information is not a failure of the endpoint.
       const isEnough = grantOf(claims, rules) !== undefined && addressOf(claims) !== undefined;
       if (isOfAnother(error) || !isEnough) throw error;
       warn("The user information cannot be read; the ID token is enough", describeFault(error, [tokens.access_token]));
@@ -167,14 +169,14 @@ function endpointOf(server: AuthorizationServer, name: "jwks_uri" | "authorizati
   return url;
 }
 
-/** What went wrong, in words for people. Texts of the provider, and of whoever claims to be it, are not among them. */
+/** Refusal with the fault in words for people. Of the provider's text it has at most a short error code. */
 function refusalOf(error: unknown, secrets: readonly string[]): unknown {
   if (error instanceof Refusal) return error;
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const code = /^\w{1,40}$/.test(error.error) ? error.error : "an error";
     return because(signInRefused(`the identity provider answered with ${code}`), describeFault(error, secrets));
   }
-  // A TypeError is of a value that no request can have, such as an access token with a line break.
+  // TypeError: a value that no request can have, such as an access token with a line break.
   const isKnown = [OperationProcessingError, UnsupportedOperationError, WWWAuthenticateChallengeError, TypeError]
     .some((known) => error instanceof known);
   if (!isKnown) return error;

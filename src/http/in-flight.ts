@@ -6,7 +6,7 @@ export type InFlight = {
   /** Counts a request, or the response to one that is still being sent. Returns a function that ends it. */
   begin(isAnswered?: boolean): () => void;
   count(): number;
-  /** Whether too many requests are unanswered. Clients that do not read their responses keep nobody else out. */
+  /** True if too many requests are unanswered. Responses that a client does not read do not count. */
   isFull(): boolean;
   isDraining(): boolean;
   isClosing(): boolean;
@@ -18,7 +18,7 @@ export type InFlight = {
 
 const maxInFlight = 20_000; // requests: more than may wait for the ledger, because some are still sending their bodies
 
-/** Why no request is accepted now; undefined if one is. */
+/** Refusal of new requests now; undefined if accepted. */
 export const findRefusal = ({ isClosing, isFull }: InFlight): Refusal | undefined =>
   isClosing() ? stopping() : isFull() ? overloaded() : undefined;
 

@@ -1,4 +1,4 @@
-// What the log says about a request besides its response: ids only, never a key, a body or a prompt.
+// Fields of a request's log line beyond its response: ids, never a key, a body or a prompt.
 import type { LogLevel } from "../common/log.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { Caller } from "../ledger/admission.ts";
@@ -9,9 +9,9 @@ export type LogContext = {
   deployId?: string;
   /** The management token that authenticated the request. */
   tokenId?: string;
-  /** How many requests shared the transaction. */
+  /** Number of requests in the transaction. */
   groupSize?: number;
-  /** What made a part of the request fail. */
+  /** Error of a part of the request. */
   failure?: unknown;
 };
 
@@ -23,7 +23,7 @@ type Member = "workspaceId" | "keyId" | "deployId";
 
 const members: Record<string, Member> = { ws: "workspaceId", key: "keyId", dep: "deployId" };
 
-/** Adds an id that a client sent, if it has the form of our ids. Any other text might be a secret. */
+/** Adds an id that a client sent, if it has the form of an id. Any other text might be a secret. */
 export function setId(logContext: LogContext, id: string): void {
   const member = members[id.split("_")[0]!];
   if (member !== undefined && /^[a-z]+_[0-9a-z]{26}$/.test(id)) logContext[member] = id;

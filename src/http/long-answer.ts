@@ -24,8 +24,8 @@ export type LongAnswer = (
 ) => Promise<Answer>;
 
 /**
- * Makes the function for a service. If an output is not ready in `quietMs`, the response starts with spaces, which keep the
- * connection open until the JSON follows.
+ * Makes the function for a service. If an output is not ready in `quietMs`, the response starts with spaces, which keep
+ * the connection open until the JSON follows.
  */
 export function createLongAnswer({ longStore, longWork, sendExport }: ManagementAccess, quietMs: number): LongAnswer {
   return async (operation, input, caller, ctx, context) => {
@@ -52,10 +52,10 @@ export function createLongAnswer({ longStore, longWork, sendExport }: Management
 /** The header of a response that starts before its content is ready. nginx would keep its parts until it is complete. */
 export const unbuffered = (): HeaderValues => ({ "X-Accel-Buffering": "no" });
 
-/** Stands for an output that is not ready. */
+/** Placeholder for an output not yet ready. */
 export const notReady = Symbol("not ready");
 
-/** A space, another one every `ms` until the output is ready, and then its JSON. */
+/** Yields spaces, one every `ms` until the output is ready, and then its JSON. */
 export async function* afterSpaces(output: Promise<unknown>, ms: number): AsyncGenerator<string> {
   let found: unknown = notReady;
   for (; found === notReady; found = await withTimeout(ms, output, () => notReady)) yield " ";

@@ -1,4 +1,4 @@
-// Authenticates requests to the management API, by the admin token or by a management token, and makes guessing slow.
+// Authenticates requests to the management API by the admin token or a management token, and slows down guessing.
 import { createCache } from "../common/cache.ts";
 import { crossSite, invalidAdminToken, missingAuthorization, Refusal } from "../common/errors.ts";
 import { isToken, sha256 } from "../common/ids.ts";
@@ -11,32 +11,32 @@ import type { Face, FaceHost } from "./face.ts";
 import { isOwnSite } from "./own-site.ts";
 import type { People } from "./people.ts";
 
-/** What people manage a service with: who may, on what, and how much of it at once. */
+/** Management access: authentication, stores, and limits on long work. */
 export type ManagementAccess = {
   adminToken: string | undefined;
   /** Counts the failures of all faces together. */
   gate: Gate;
-  /** Finds people who sign in with their company's account, if they can. */
+  /** Finds people who sign in with their company's account, if set up. */
   people: People | undefined;
   store: Store;
-  /** Long work has a queue of its own, so that short requests do not wait for its slices. */
+  /** Long work has its own queue: short requests do not wait for its slices. */
   longStore: Store;
   longWork: Slots;
   sendExport: SendExport;
 };
 
-/** A face of management, which shares its access to a service with other faces. It shares nothing if it is off. */
+/** A management face. Other faces share its access to a service, unless it is off. */
 export type ManagementFace<Members extends object = object> = Face<Members> & {
   readonly name: "management()";
-  /** Whether anybody can sign in: it has an admin token, or takes management tokens. */
+  /** True if sign-in is possible: it has an admin token, or takes management tokens. */
   readonly isOn: boolean;
   access(host: FaceHost): ManagementAccess | undefined;
 };
 
-/** The caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
+/** Caller of a request. If too many requests have failed in this minute, the seconds until it ends. */
 type Authenticated = { caller: Caller } | { retryAfter: number };
 
-/** Authenticates the bearer of a token, which is undefined for a request without one. */
+/** Authenticates a token, which is undefined for a request without one. */
 export type Gate = (token: string | undefined, store: Store) => Promise<Authenticated>;
 
 const maxFailures = 30; // in a minute, of all clients together
@@ -57,7 +57,7 @@ export function createGate(adminToken: string | undefined): Gate {
   let current = NaN;
   let failures = 0;
 
-  /** The lookups under way of a store, by hash. Each request to a Worker has a store of its own, and waits for no other. */
+  /** Lookups under way of a store, by hash. On Workers each request has its own store, and waits for no other. */
   function lookupsOf(store: Store): Map<string, Promise<Caller | undefined>> {
     const running = lookups.get(store) ?? new Map();
     lookups.set(store, running);
@@ -72,7 +72,7 @@ export function createGate(adminToken: string | undefined): Gate {
     return lookup;
   }
 
-  /** Whether a token is in the list, which is read anew when it is older than `listTtl`. */
+  /** True if a token is in the list, which is read again when it is older than `listTtl`. */
   async function isListed(store: Store, hash: string): Promise<boolean> {
     const now = store.clock();
     if (!(now >= list.at && now < list.at + listTtl)) {
@@ -126,9 +126,9 @@ export function tokenOf(request: Request): string | undefined {
 }
 
 /**
- * The caller of a request to the management API. A token is sent on purpose, and a proxy adds a person's header to all requests.
- * So a token counts, even a wrong one, and the header only without one. What a browser sends for another site's page is refused
- * then, because the proxy signs that too.
+ * Returns the caller of a request to the management API. A token is sent on purpose, while a proxy adds a person's
+ * header to all requests: so a token takes precedence, even a wrong one. Without a token, requests from another site's
+ * page are refused, because the proxy signs those too.
  */
 export async function authenticate(
   { gate, people, store }: Pick<ManagementAccess, "gate" | "people" | "store">,

@@ -10,8 +10,8 @@ import { pathMembers } from "./management-openapi.ts";
 import { decodePart, readQuery } from "./query.ts";
 
 /**
- * The input of an operation as the text of a JSON object. JSON that the client sent stays as written. `owner` is whose share
- * of the room for bodies it takes.
+ * Input of an operation as the text of a JSON object. JSON from the client stays as written. The body counts against
+ * the share of `owner`.
  */
 export async function readInput(
   operation: AnyOperation,
@@ -36,7 +36,7 @@ export async function readInput(
   return { ...sent, value: { ...sent.value, ...Object.fromEntries(others) } };
 }
 
-/** The context with the limit of bodies that an operation has. */
+/** The context with the body limit of an operation. */
 function roomFor({ maxBodyBytes = 0 }: AnyOperation, context: Context): Context {
   const { bodyLimit } = context;
   return maxBodyBytes > bodyLimit.bytes ? { ...context, bodyLimit: { ...bodyLimit, bytes: maxBodyBytes } } : context;
@@ -51,7 +51,7 @@ function readQueryMembers({ input: { schema } }: AnyOperation, request: Request)
   return Object.fromEntries(members);
 }
 
-/** A text of the URL as JSON: a number or a boolean if the schema expects one and the text is one, else a string. */
+/** Decodes a text of the URL: a number or a boolean if the schema expects one and the text is one, else a string. */
 function toValue(struct: object, text: string): string | number | boolean {
   const { type } = schemaOf(struct);
   if (type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
@@ -59,7 +59,7 @@ function toValue(struct: object, text: string): string | number | boolean {
   return type === "integer" && /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 }
 
-/** The revision that an entity tag names, or 0, which no deployment has, for a weak tag or one from elsewhere. */
+/** Revision in an entity tag. 0, which no deployment has, for a weak tag or one from elsewhere. */
 function readRevision(header: string): number {
   const [, weak, tag] = /^(W\/)?"([\x21\x23-\x7e]*)"$/.exec(header) ?? [];
   if (tag === undefined) throw invalidRevision();

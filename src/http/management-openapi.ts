@@ -121,7 +121,7 @@ function describeOperation(operation: AnyOperation, tag: string): Described {
   };
 }
 
-/** Whether an operation may be forbidden to a token. What is in another workspace gets 404 instead. */
+/** True if an operation may be forbidden to a token. Resources in other workspaces get 404 instead. */
 const mayForbid = ({ role, roleOverAll, isScoped, input: { schema } }: AnyOperation): boolean =>
   role !== "viewer" || roleOverAll !== undefined ||
   !isScoped && Object.values(schema).every((member) => nounOf(member) === undefined);

@@ -36,7 +36,7 @@ import type { Checks } from "./settings.ts";
 /** The state of the face in one service. */
 type Shared = ManagementAccess & { answerLong: LongAnswer };
 
-/** The same for one request, and who sent it. */
+/** State of one request, with its caller. */
 type State = Shared & { caller: Caller };
 
 // Of each, one owner gets half.
@@ -46,10 +46,10 @@ const slotTimeout = 5_000; // ms that further long work waits, and a change for 
 // for a minute or longer.
 const defaultQuietMs = 20_000;
 
-/** `adminToken` is the operator's own and may do everything. It has at least 32 printable ASCII characters. */
+/** `adminToken` is the operator's own and allows everything. It has at least 32 printable ASCII characters. */
 type ManagementOptions = { adminToken?: string | undefined; tokens?: boolean | undefined };
 
-/** With these nobody can sign in. */
+/** Options without any sign-in. */
 type OffOptions = { adminToken?: undefined; tokens?: false | undefined };
 
 const name = "management()";
@@ -59,7 +59,7 @@ const checks: Checks = {
   tokens: (value: unknown) => typeof value === "boolean" ? undefined : "must be true or false",
 };
 
-/** What management adds to a service: every operation as a function, for the embedder, who needs no token. */
+/** Members that management adds: every operation as a function, for the embedder, who needs no token. */
 export type ManagementMembers = { admin: Admin };
 
 /**
@@ -78,8 +78,8 @@ export function management(options: ManagementOptions = {}): ManagementFace<Mana
 }
 
 /**
- * The same with its own limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before it. `people`
- * sign in with their company's account.
+ * `management` with other limits. A response begins after `quietMs`; a change waits `changeTimeout` ms for those before
+ * it. `people` sign in with their company's account.
  */
 export function managementWith(
   options: ManagementOptions,
@@ -94,7 +94,7 @@ export function managementWith(
   const secrets = [...adminToken === undefined ? [] : [adminToken], ...people?.secrets ?? []];
   const opened = new WeakMap<FaceHost, ManagementAccess>();
 
-  /** Opens a service for the requests and the code that manage it, which share this. */
+  /** Opens a service for management requests and embedding code, which share this. */
   function open(host: FaceHost, gate: Gate, people: People | undefined): ManagementAccess {
     const { database, clock } = host;
     const openStore = (): Store => ({ database: yielding(readingAside(database)), clock, secrets, ...sending });
@@ -145,12 +145,12 @@ export function managementWith(
   };
 }
 
-/** Code of the embedder's may do what the admin token may. */
+/** The embedder's code may do everything, like the admin token. */
 const embedder: Caller = { source: "embedded", actor: "", role: "owner" };
 
 const nothing: FaceDescription = { tags: {}, methods: [], structs: [], responses: {} };
 
-/** Why management, or the console, refused somebody. */
+/** Reason for a refusal by management or the console. */
 type Reason = "missing" | "invalid" | "forbidden" | "limited";
 
 const countRefusals = ({ metrics }: FaceHost): (reason: Reason) => void =>
@@ -161,7 +161,7 @@ const countRefusals = ({ metrics }: FaceHost): (reason: Reason) => void =>
     ["missing", "invalid", "forbidden", "limited"] satisfies Reason[],
   );
 
-/** Counts what a gate refuses, for all faces that use it. */
+/** Counts a gate's refusals, for all faces that use it. */
 const counted = (gate: Gate, count: (reason: Reason) => void): Gate => async (token, store) => {
   try {
     const authenticated = await gate(token, store);
@@ -173,7 +173,7 @@ const counted = (gate: Gate, count: (reason: Reason) => void): Gate => async (to
   }
 };
 
-/** Counts people whose sign-in is not valid. */
+/** Counts invalid sign-ins of people. */
 const countedPeople = (people: People, count: (reason: Reason) => void): People => ({
   ...people,
   find: (request, store) =>

@@ -30,7 +30,7 @@ const securitySchemes = {
 /** Requires a token. */
 export const securedBy = (scheme: keyof typeof securitySchemes): Part[] => [{ [scheme]: [] }];
 
-/** The schemas of all named structs that occur in these, by name. */
+/** Schemas of all named structs that occur in these, by name. */
 export function namedSchemas(structs: object[]): Record<string, JsonSchema> {
   const found = new Map<string, JsonSchema>();
   const visit = (struct: object): void => {
@@ -42,7 +42,7 @@ export function namedSchemas(structs: object[]): Record<string, JsonSchema> {
   return Object.fromEntries([...found].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** A parameter. It takes over the description of the schema. */
+/** Describes a parameter with the schema's description. */
 export function parameter(name: string, place: "path" | "query" | "header", struct: object, about?: string): Part {
   const { description = about, ...schema } = schemaOf(struct);
   return { name, in: place, description, required: !isOptional(struct), schema };
@@ -121,7 +121,7 @@ export const rateLimitHeaders: HeaderName[] = [
   "X-RateLimit-Reset",
 ];
 
-/** A response with these headers besides the common ones, and a body if there is one. */
+/** A response with these headers and the common ones, and a body if there is one. */
 export const answer = (description: string, headers: HeaderName[], content?: Part): Part => ({
   description,
   headers: Object.fromEntries([everywhere, ...headers].map((name) => [name, refersTo("headers", name)])),

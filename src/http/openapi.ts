@@ -25,7 +25,7 @@ function readsOf(headId: string, { success, refused, ...get }: Read): Described[
   ];
 }
 
-/** A GET with its answer on success, and why it may be refused. */
+/** A GET with its response on success, and its refusals. */
 type Read = Part & {
   path: string;
   operationId: string;
@@ -61,7 +61,7 @@ const record = {
 };
 const records = [{ deployId: "support/assistant@production", idempotencyKey: "4bf92f35", ...record }];
 
-/** A body with an example. Examples are here, because the core has the schemas. */
+/** A body with an example. Examples are here because schemas belong to the core. */
 const bodyOf = (struct: object, value: object): Part => ({
   required: true,
   content: json(refer(struct), { record: { value } }),
@@ -144,7 +144,7 @@ const readRoot = readsOf("probeRoot", {
   refused: ["invalid"],
 });
 
-// Strangers may ask for the description and not read it, and each such response costs memory.
+// Anyone may ask for the description and not read it, and each such response costs memory.
 const maxInFlight = 1_000; // requests, beyond which it is refused
 
 const describe = readsOf("probeDescription", {
@@ -194,7 +194,7 @@ function pathsOf(all: Described[]): Part {
 type OpenApiFace = Face & { readonly name: "openapi()" };
 
 /**
- * The description of the service that it is handed to, at `/openapi.json`.
+ * OpenAPI description of the service that has this face, at `/openapi.json`.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [openapi()] });

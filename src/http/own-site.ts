@@ -1,8 +1,9 @@
-// Tells requests that a page of this service sent from those of other sites.
+// Distinguishes requests from pages of this service from those of other sites.
 
 /**
- * Whether a page of this service sent a request. Undefined if none did, as far as the request tells: a person typed the address,
- * or a program sent it. Browsers send `Sec-Fetch-Site` to https and to this machine. Over plain http there is only `Origin`.
+ * True if a page of this service sent a request, false if another site's did. Undefined if unknown: a person typed the
+ * address, or a program sent it. Browsers send `Sec-Fetch-Site` to https and to this machine. Over plain http there is
+ * only `Origin`.
  */
 export function isOwnSite({ headers, url }: Request): boolean | undefined {
   const site = headers.get("Sec-Fetch-Site"), origin = headers.get("Origin");

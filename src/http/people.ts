@@ -1,4 +1,4 @@
-// People who sign in with their company's account, for the faces that take them. What that needs is loaded with the first one.
+// Sign-in with a company's account, for the faces that take it. Its code is loaded on first use.
 import { Refusal } from "../common/errors.ts";
 import type { Log } from "../common/log.ts";
 import type { PeopleSettings } from "../common/people-settings.ts";
@@ -7,32 +7,34 @@ import type { IdentityProvider } from "./identity-provider.ts";
 import { causeOf } from "./sign-in-fault.ts";
 import type { SignedHeader } from "./signed-header.ts";
 
-/** Finds out who of a company sends a request, or who somebody is. */
+/** Identifies a company's people, by a signed header or at a provider. */
 export type People = {
-  /** The header that has the token, in small letters. */
+  /** Name of the header with the token, in lower case. */
   header: string | undefined;
-  /** Whether the header is good for the management API too. */
+  /** True if the management API accepts the header too. */
   isForApi: boolean;
-  /** The person whose signed header a request has; undefined without one. Throws if it is not valid, or gives no role. */
+  /** Person whose signed header a request has; undefined without one. Throws if it is not valid, or gives no role. */
   find(request: Request, store: Store): Promise<Caller | undefined>;
-  /** Where the console sends people to sign in. */
+  /** Provider for sign-in to the console. */
   provider: Provider | undefined;
-  /** What must not show up in logs and responses. */
+  /** Secrets that must not be in logs and responses. */
   secrets: readonly string[];
 };
 
 export type Provider = {
-  /** A text that changes with each of the settings. It has a secret in it. */
+  /** A text that changes with each of the settings. It contains a secret. */
   fingerprint: string;
-  /** The URL of this service as browsers reach it, without a slash at its end. */
+  /** URL of this service as browsers reach it, without a trailing slash. */
   publicUrl: string;
   open(): Promise<IdentityProvider>;
 };
 
 const pause = 60_000; // ms between two lines of the log about one cause
-const maxWarned = 50; // causes. A stranger can make up any number of them
+const maxWarned = 50; // causes. A client can make up any number of them
 
-/** Makes it for the settings. `send` replaces `fetch`. The log says why a header is refused, each cause once a minute. */
+/**
+ * Makes it for the settings. `send` replaces `fetch`. The log has the cause of a refused header, each once a minute.
+ */
 export function peopleOf(settings: PeopleSettings, send: typeof fetch = fetch, log?: Pick<Log, "warn">): People {
   const { header, provider, rules } = settings;
   let signedHeader: SignedHeader | undefined, opened: IdentityProvider | undefined;

@@ -1,5 +1,5 @@
-// GET /v1/prompts: the active prompt of a deployment. While a rollout is active, a client gets both versions and picks one for each
-// call, or sends a key by which the service picks, or gets the live one.
+// GET /v1/prompts: the active prompt of a deployment. While a rollout is active, a client gets both versions and picks
+// one per call, or sends a key by which the service picks, or gets the live one.
 import { jsonText, stringify } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { bucketOf, isInRollout } from "../common/rollout.ts";
@@ -27,12 +27,12 @@ export async function readPrompt(ctx: RequestContext, context: Context): Promise
   const prepared = prepare(prompt), { body } = prepared;
   const tag = prepared.tag ??= await tagOf(prompt.text);
   const headers: HeaderValues = { ETag: tag, "Cache-Control": "private, no-cache", ...quotaHeaders(decision.quota) };
-  // CORS adds no Vary of its own to this.
+  // CORS adds no Vary to an existing one.
   if (decision.rollout) headers.Vary = "Accept-Rollout, Origin";
   return isAmong(tag, request) ? notModified(headers) : okText(body, headers);
 }
 
-/** What a client gets of the live version and of the candidate. */
+/** Selects the live version, the candidate, or both. */
 export async function pick(
   { prompt, rollout, audit }: Served,
   isBoth: boolean,
@@ -50,8 +50,8 @@ const extend = ({ text }: JsonText, rollout: object): JsonText =>
 
 type Prepared = { body: string | Uint8Array; tag?: string };
 
-// The ledger returns the same object while a prompt does not change, so each prompt is hashed once, and a large one is encoded
-// once. However many clients read it slowly, the service holds it once.
+// The ledger returns the same object while a prompt does not change, so each prompt is hashed once, and a large one is
+// encoded once. However many clients read it slowly, the service holds it once.
 const known = new WeakMap<JsonText, Prepared>();
 
 function prepare(prompt: JsonText): Prepared {

@@ -1,5 +1,5 @@
-// Reads what an identity provider answers: bounded in time and size, and from the address that was asked alone. Answers that change
-// seldom are kept.
+// Reads responses of an identity provider: bounded in time and size, and only from the requested address. Those that
+// seldom change are kept.
 import { providerAway, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Store } from "../management/operation.ts";
@@ -10,7 +10,7 @@ const maxBytes = 262_144;
 
 type Sent = { method?: string; headers?: Record<string, string>; body?: URLSearchParams | undefined };
 
-/** Makes a `fetch` whose responses have been read whole. It throws a refusal if the provider is away, and follows no redirect. */
+/** Makes a `fetch` that reads whole responses. It throws a refusal if the provider is away, and follows no redirect. */
 export const boundedFetch =
   (send: typeof fetch) => async (url: string, { method = "GET", headers = {}, body }: Sent = {}): Promise<Response> => {
     const { host } = new URL(url), signal = AbortSignal.timeout(timeout);
@@ -20,7 +20,7 @@ export const boundedFetch =
       );
       throw because(refusal, `${refusal.message}: ${describeError(error)}`);
     };
-    // Workers know no other way to follow no redirect.
+    // Workers have no other way to follow no redirect.
     const init: RequestInit = { method, headers, redirect: "manual", signal, ...body !== undefined && { body } };
     const response = await send(url, init).catch(refuse);
     const { status } = response, type = response.headers.get("Content-Type") ?? "";
@@ -35,20 +35,20 @@ export const boundedFetch =
     }
   };
 
-/** An error of the server is none, nor is a status that does not exist: not every Response refuses one when it is made. */
+/** Accepts 2xx to 4xx. Not every Response constructor refuses a status that does not exist. */
 const isAnswer = (status: number): boolean => [2, 3, 4].includes(Math.floor(status / 100));
 
 const mostExchanges = 64; // at once
 const longest = 3 * timeout; // ms: an exchange makes three requests, one after the other
 
 /**
- * Bounds how many exchanges with a provider run at once, since a stranger can have the service begin any number. The function that
- * it returns begins one at a time, and returns what ends it.
+ * Bounds the exchanges with a provider at once, since anyone can make the service begin them. The returned function
+ * begins one, and returns a function that ends it.
  */
 export function boundExchanges(): (now: number) => () => void {
   const running = new Map<symbol, number>(); // when each began
   return (now) => {
-    // A Worker whose client has left ends nothing.
+    // A Worker whose client has left never ends it.
     for (const [id, began] of running) if (!(now >= began && now < began + longest)) running.delete(id);
     if (running.size >= mostExchanges) throw providerAway(`${mostExchanges} sign-ins wait for its answer`);
     const id = Symbol();
@@ -71,7 +71,7 @@ async function readBounded({ body }: Response): Promise<string | undefined> {
   return text + decoder.decode();
 }
 
-/** The JSON at a URL. Throws a refusal without it. */
+/** JSON at a URL. Throws a refusal without it. */
 export async function readJson(url: string, send: typeof fetch): Promise<unknown> {
   const { host } = new URL(url);
   const response = await boundedFetch(send)(url, { headers: { Accept: "application/json" } });
@@ -84,20 +84,20 @@ export async function readJson(url: string, send: typeof fetch): Promise<unknown
 export type Kept<T> = {
   /** The value. Throws a refusal if there has been none yet. */
   get(store: Store): Promise<T>;
-  /** The value, read again; undefined if it was read a moment ago. Strangers can ask for this. */
+  /** The value, read again; undefined if it was read a moment ago. Anyone can trigger this. */
   renew(store: Store): Promise<T | undefined>;
 };
 
 const keptFor = 600_000; // ms
-// ms between two reads. A provider that is away makes a request wait, while others have the value that is there.
+// ms between two reads. While a provider is away, one request waits for it, and others get the present value.
 const pause = { withValue: 30_000, without: 5_000 };
 
-/** Keeps what `read` returns for ten minutes, and while that throws a refusal, for as long as it does. */
+/** Keeps the result of `read` for ten minutes, or longer while `read` throws a refusal. */
 export function keep<T>(read: () => Promise<T>): Kept<T> {
   let kept: { value: T; at: number } | undefined;
   let refusal: Refusal | undefined;
   let tried = NaN; // when it was last read, or is
-  // Each request to a Worker has a store of its own, and must wait for no other.
+  // On Workers each request has its own store, and must wait for no other.
   const reading = new WeakMap<Store, Promise<void>>();
 
   async function readNow({ clock }: Store): Promise<void> {
@@ -117,7 +117,7 @@ export function keep<T>(read: () => Promise<T>): Kept<T> {
     await running;
   }
 
-  // A clock that was set back has passed no time.
+  // After the clock was set back, the time is over.
   const isWithin = (now: number, start: number, ms: number): boolean => now >= start && now < start + ms;
   const mayRead = ({ clock }: Store): boolean =>
     !isWithin(clock(), tried, kept === undefined ? pause.without : pause.withValue);

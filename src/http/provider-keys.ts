@@ -1,4 +1,4 @@
-// The public keys of an identity provider, and what must hold for a token that it signs. `jose` does the cryptography.
+// Public keys of an identity provider, and the checks of a token that it signs. `jose` does the cryptography.
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
@@ -7,17 +7,19 @@ import type { Store } from "../management/operation.ts";
 import { keep, readJson } from "./provider-answer.ts";
 import { because, describeFault } from "./sign-in-fault.ts";
 
-/** Whom a token must be from, and for whom it must be. */
+/** Expected issuer and audience. */
 export type Expected = { issuer: string; audience: string };
 
-/** The claims of a signed token. Throws a refusal if the token is not as expected, not valid now, or not signed by a key of theirs. */
+/**
+ * Claims of a signed token. Throws a refusal if it is not as expected, not valid now, or not signed by one of the keys.
+ */
 export type Verify = (token: string, expected: Expected, store: Store) => Promise<Claims>;
 
 const algorithms = ["RS256", "ES256", "EdDSA", "Ed25519"];
 /** Seconds by which clocks may differ. */
 export const skew = 60;
 
-/** Makes what verifies tokens with the keys at a URL. It reads them again for a token whose key is not there. */
+/** Makes a verifier of tokens with the keys at a URL. It reads them again if a token's key is missing. */
 export function createVerify(url: string, send: typeof fetch): Verify {
   const keys = keep(async () => {
     const found = await readJson(url, send);
@@ -49,9 +51,9 @@ export function createVerify(url: string, send: typeof fetch): Verify {
   };
 }
 
-const mostKeys = 8; // that are tried for a token that names none, because anybody may send one
+const mostKeys = 8; // tried for a token that names none, because anyone may send one
 
-/** The claims of a token. If it names no key, any of those for its algorithm may have signed it. */
+/** Claims of a token. If it names no key, any key for its algorithm may have signed it. */
 async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys, options)).payload;
@@ -67,12 +69,12 @@ async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVeri
   }
 }
 
-/** Nothing, where another key may have signed a token. */
+/** Undefined if another key may have signed a token. */
 function ifOfAnother(error: unknown): undefined {
   if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
 }
 
-/** What is wrong with a token, without a word of it. */
+/** Fault of a token, without any text of it. */
 function faultOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "it has expired";
   if (!(error instanceof errors.JWTClaimValidationFailed)) return "its token is not signed by a key of the provider";

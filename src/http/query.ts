@@ -22,14 +22,14 @@ export function readDeployId({ request, logContext }: RequestContext): Deploymen
   return deployId;
 }
 
-/** By what the service picks a version of a rollout. Refuses one that is empty, repeated or too long. */
+/** Key by which the service picks a version of a rollout. Refuses an empty, repeated or too long one. */
 export function readRolloutKey(request: Request): string | undefined {
   const keys = plainQuery.test(request.url) ? [] : readQuery(request).getAll("key");
   if (keys.length > 1 || !keys.every(isRolloutKey)) throw invalidRolloutKey();
   return keys[0];
 }
 
-/** Decodes a part of a path. A malformed encoding stays as it is. It matches no id. */
+/** Decodes a part of a path. Returns a malformed encoding as it is: it matches no id. */
 export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -19,7 +19,7 @@ export function toSubmitted({ value, members }: { value: DiagnosisRequest; membe
     const text = members.get(name);
     if (text !== undefined) members.set(name, normalizeNumber(text));
   }
-  // These have columns of their own.
+  // These have their own columns.
   members.delete("promptVersion");
   members.delete("rollout");
   const measures = measuresOf(value, members);

@@ -1,4 +1,4 @@
-// The bodies and headers of responses. Only this file knows status codes.
+// Bodies, headers and status codes of responses, which no other file has.
 import {
   databaseAway,
   databaseBusy,
@@ -103,7 +103,7 @@ export const noContent = (headers: HeaderValues): Answer => ({ status: statusOf.
 /** 201 with a JSON body. */
 export const created = (body: unknown, headers: HeaderValues): Answer => json(statusOf.created, body, headers);
 
-/** That something was requested in place of being done. The core has no use for it. */
+/** A change was requested instead of made. Separate: the core does not use it. */
 export const acceptedStatus = 202;
 
 /** 202 with a JSON body. */
@@ -147,14 +147,14 @@ const refusals = {
   quota_exhausted: quotaExhausted(),
 };
 
-/** Why the ledger did not accept a request. */
+/** Refusal for a decision of the ledger. */
 export const refusalOf = ({ outcome }: Refused): Refusal => refusals[outcome];
 
 /** The response to a request that the ledger did not accept. `now` is in Unix ms. */
 export const refuseDecision = (decision: Refused, now: number): Answer =>
   decision.outcome === "quota_exhausted" ? refuseQuota(decision.quota, now) : refuse(refusalOf(decision));
 
-/** A quota as responses and refusals show it. */
+/** A quota as in responses and refusals. */
 export const detailsOf = ({ limit, used, resetsAt, upgradeUrl }: Quota): QuotaDetails => ({
   ...{ limit, used, resetTime: resetsAt / 1000, upgradeUrl },
 });
@@ -165,14 +165,14 @@ function refuseQuota(quota: Quota, now: number): Answer {
   return refuse(refusals.quota_exhausted, headers, false, { details: detailsOf(quota) });
 }
 
-/** The refusal that a client gets for an error. It says nothing about the cause of an unexpected error. */
+/** Refusal that a client gets for an error, without the cause of an unexpected error. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const failure = failureOf(error);
   return failure === "retryable" ? databaseBusy() : failure === "unavailable" ? databaseAway() : internalError();
 }
 
-/** The same for code that calls, which also gets the error itself, as the `cause`. */
+/** Refusal for calling code, with an unexpected error itself as the `cause`. */
 export const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal ? error : Object.assign(toRefusal(error), { cause: error });
 

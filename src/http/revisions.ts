@@ -1,5 +1,5 @@
-// GET /v1/revisions: which version of each deployment is live, so that a client need not read a prompt that has not changed.
-// It costs nothing. It is for keys that may read: an application that only submits needs no list of deployments.
+// GET /v1/revisions: the live version of each deployment, by which a client skips prompts that have not changed. It
+// costs nothing. It is for keys that may read: an application that only submits needs no list of deployments.
 import { readForbidden } from "../common/errors.ts";
 import { jsonText } from "../common/json-text.ts";
 import { checkKey } from "./admit.ts";

@@ -1,5 +1,5 @@
-// GET /: the service's name, version and link to its description if it has one, as JSON. Clients that accept HTML are led to
-// the console if it is on, or get a page.
+// GET /: the service's name, version and link to its description if it has one, as JSON. Clients that accept HTML get
+// the console if it is on, or else a page.
 import { version } from "../common/version.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { consolePath, openApiPath } from "./face.ts";

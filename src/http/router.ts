@@ -21,8 +21,8 @@ export const allowOnly = (methods: string, hasCode = false): Route => () =>
   Promise.resolve(refuse(methodNotAllowed(), { Allow: methods }, hasCode));
 
 /**
- * The router writes to its argument. The request is not ours to write to, so the router gets its context. Most URLs spell a path
- * as its route does. Those need neither parsing nor a search for their route, which are an eighth of a read's cost here.
+ * The router writes to its argument, so it gets the context, not the request. Most URLs spell a path as its route does.
+ * Those need neither parsing nor a search for their route, which are an eighth of a read's cost here.
  */
 export function routeOf(router: RouterType): Route {
   const literal = literalRoutes(router);

@@ -41,13 +41,13 @@ export type ServiceSettings<Faces extends readonly Face[] = readonly Face[]> = {
   basePath?: `/${string}` | "" | undefined;
   /** The largest request body that the service accepts, in bytes. Default: 1 MiB. */
   maxBodyBytes?: number | undefined;
-  /** How many bytes of request bodies may be held at once, half of them of one workspace. Beyond it: 503. Default: 64 MiB. */
+  /** Bytes of request bodies held at once, half of them of one workspace. Beyond it: 503. Default: 64 MiB. */
   bodyBudgetBytes?: number | undefined;
-  /** What the service has besides the data plane. Default: nothing. */
+  /** Faces of the service beyond the data plane. Default: none. */
   faces?: Faces | undefined;
-  /** How long a request body may take to arrive, in ms. Default: 30 s. */
+  /** Time that a request body may take to arrive, in ms. Default: 30 s. */
   bodyTimeout?: number | undefined;
-  /** How long a client may read nothing of a long response before it is aborted, in ms. Default: 60 s. */
+  /** Time that a client may read nothing of a long response before it is aborted, in ms. Default: 60 s. */
   stallTimeout?: number | undefined;
   /** The origins whose pages may call the service from a browser, `*` for all. Default: none. */
   corsOrigins?: readonly string[] | undefined;
@@ -82,9 +82,9 @@ export type Service = {
     target: Target & { idempotencyKey?: string | undefined },
     record: DiagnosisRecord,
   ): Promise<RecordResult>;
-  /** Resolves if the service is ready, as `/readyz` says. Otherwise rejects with a `Refusal` that says why not. */
+  /** Resolves if the service is ready, like `/readyz`. Otherwise rejects with a `Refusal` that has the reason. */
   ready(this: void): Promise<void>;
-  /** How many requests are being answered. */
+  /** Number of requests being answered. */
   countInFlight(this: void): number;
   /** Turns `/readyz` to 503. Resolves when every request that is in flight now has been answered. */
   drain(this: void): Promise<void>;
@@ -96,11 +96,11 @@ export type Service = {
   [Symbol.asyncDispose](this: void): Promise<void>;
 };
 
-/** A service with a process of its own, and what that process needs. */
+/** A service that has its own process, and members for that process. */
 export type OwnService = Service & {
-  /** Answers a request. The runtime may tell whether the client has closed the connection. */
+  /** Answers a request. The runtime may report that the client has closed the connection. */
   handle: Handler;
-  /** Answers probes, on an address of their own. */
+  /** Answers probes, on a separate address. */
   probe: Handler;
   metrics: Metrics;
   /** Refuses new requests. Resolves when all earlier requests have been answered. */
@@ -118,7 +118,7 @@ export const serviceOver = (open: (source: DatabaseSource) => Database): CreateS
   return extend(service, options.faces, () => context.host);
 };
 
-/** The options of `createService`, and what to do about the schema of the database. */
+/** Options of `createService`, and the treatment of the database's schema. */
 export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = ServiceOptions<Faces> & {
   /**
    * `migrate` brings the schema up to date, and creates a file that does not exist. Each migration is a line of `log`.
@@ -128,12 +128,12 @@ export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = Servi
   schema?: SchemaMode | undefined;
 };
 
-/** Makes a service when its database is as `schema` says. Rejects with a `Refusal`. */
+/** Makes a service once its database is as `schema` says. Rejects with a `Refusal`. */
 export type OpenService = <const Faces extends readonly Face[] = []>(
   options: OpenOptions<Faces> & Checked<Faces>,
 ) => Promise<Service & Extensions<Faces>>;
 
-/** What a platform opens services with. */
+/** A platform's functions for opening services. */
 export type Platform = {
   createService: CreateService;
   migrate(source: DatabaseSource, options: MigrateOptions): Promise<unknown>;
@@ -158,14 +158,14 @@ export async function openWith<Faces extends readonly Face[]>(
     if (schema !== "trust") await service.ready();
     return service;
   } catch (error) {
-    // A driver's error says less than the service does of what is wrong with its database.
+    // The service describes a fault of its database better than a driver's error.
     const reason = error instanceof Refusal ? error : await service.ready().then(() => asRefusal(error), asRefusal);
     await service.close();
     throw reason === error ? error : Object.assign(reason, { cause: error });
   }
 }
 
-/** What all requests of a service share, even on Workers, where none may wait for another. */
+/** State shared by all requests of a service, even on Workers, where none may wait for another. */
 export type Shared = {
   app: App;
   inFlight: InFlight;
@@ -174,7 +174,7 @@ export type Shared = {
   prompts: PromptCache;
 };
 
-const maxKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: those of some 16,000 keys
+const maxKeyCharacters = 1_000_000; // of Authorization headers whose keys' hashes are kept: some 16,000 keys
 const maxValidKeys = 16_000;
 
 export const createShared = ({ basePath, metricsToken, faces }: ServiceSettings): Shared => ({
@@ -194,7 +194,7 @@ export function serveDatabase(database: Database, settings: ServiceSettings, sha
   return { ...service, handle, probe: createProbes(context), metrics, refuseNew: inFlight.close };
 }
 
-/** Makes a service, and what its handlers work with. */
+/** Makes a service, and the context of its handlers. */
 export function assemble(database: Database, settings: ServiceSettings, shared: Shared = createShared(settings)) {
   const context = createContext(database, settings, {}, shared);
   const { inFlight, log, host: { run } } = context;
@@ -222,7 +222,7 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
   return { service, context, handle };
 }
 
-/** Creates what handlers work with, and what faces do. */
+/** Creates the context of handlers, with the faces' host. */
 export function createContext(
   database: Database,
   settings: ServiceSettings,

@@ -1,4 +1,4 @@
-// Checks the options of createService and of faces at once, so that a mistake throws there and is not a 500 later.
+// Checks the options of createService and of faces at once: a mistake throws there, instead of a 500 later.
 import { invalid } from "../common/errors.ts";
 import { isApiKey, isToken } from "../common/ids.ts";
 import { logLevels } from "../common/log.ts";
@@ -15,10 +15,10 @@ export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
 /** The largest body that a database can store, in bytes. */
 export const bodyLimitOf = (isFile: boolean): number => (isFile ? 64 : 2) * 1024 * 1024;
 
-/** By the name of an option, what says what is wrong with its value. The text continues a sentence that begins with the name. */
+/** Validators by option name. Each returns an error text that continues a sentence beginning with the name. */
 export type Checks = Record<string, (value: never) => string | undefined>;
 
-/** The options of a function that has none. */
+/** Options of a function that has none. */
 export type NoOptions = Record<string, never>;
 
 const bytesFault = (value: unknown) =>
@@ -73,7 +73,7 @@ const isFace = (value: unknown) => isObject(value) && "mount" in value;
 
 const isLocation = (value: unknown) => typeof value === "string" || isObject(value) && "url" in value;
 
-/** Throws if a function was given an option without a check, or a value that its check refuses. */
+/** Throws for an option without a check, or a value that its check refuses. */
 export function checkOptions(of: string, options: object, checks: Checks): void {
   if (!isObject(options)) throw invalid(`${of} needs an options object`);
   for (const [name, value] of Object.entries(options)) {
@@ -86,7 +86,7 @@ export function checkOptions(of: string, options: object, checks: Checks): void 
   }
 }
 
-/** Throws if a face is there twice, or lacks one that it needs. A face calls it where it is mounted. */
+/** Throws if a face is there twice, or one that it needs is missing. Called by a face where it is mounted. */
 export function checkBeside({ name, needs }: Pick<Face, "name" | "needs">, faces: readonly Face[]): void {
   const names = faces.map((face) => face.name);
   if (names.indexOf(name) < names.lastIndexOf(name)) throw invalid(`faces has ${name} twice`);
@@ -110,7 +110,7 @@ export function checkSettings(options: object): DatabaseSource {
   return source;
 }
 
-/** What `openService` does about the schema of the database, before the service is used. */
+/** Treatment of the database's schema by `openService`, before the service is used. */
 export type SchemaMode = "migrate" | "check" | "trust";
 
 const schemaModes: SchemaMode[] = ["migrate", "check", "trust"];
@@ -130,7 +130,7 @@ function checkDatabase(source: DatabaseSource): number {
   return bodyLimitOf(isFileUrl(url));
 }
 
-/** Says why an admin token is invalid. It must be hard to guess, and must not look like another secret. */
+/** Error text for an admin token. It must be hard to guess, and must not look like another secret. */
 export function adminTokenFault(token: string): string | undefined {
   if (!/^[!-~]{32,}$/.test(token)) return "must be at least 32 printable ASCII characters without spaces";
   if (isApiKey(token)) return "must not be an API key";
@@ -139,6 +139,6 @@ export function adminTokenFault(token: string): string | undefined {
 
 export const originsExpected = "must be * or origins such as https://app.example.com";
 
-/** Whether a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
+/** True if a text is `*` or an origin as browsers send it: scheme, host and port, with nothing after them. */
 export const isOrigin = (text: string): boolean =>
   text === "*" || /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

@@ -1,16 +1,16 @@
 // The cause of a refused sign-in for the log, in the words of the libraries that check it, without secrets.
 import { Refusal } from "../common/errors.ts";
 
-/** Gives a refusal a cause for the log, of which the client sees nothing. */
+/** Adds a cause for the log to a refusal. The client does not see it. */
 export const because = (refusal: Refusal, cause: string): Refusal => Object.assign(refusal, { cause });
 
-/** The cause of a refusal. Those of roles name the person, and the log has no addresses. */
+/** Cause of a refusal. Role refusals name the person: for the log, only their code. */
 export function causeOf({ cause, code, message }: Refusal): string {
   if (typeof cause === "string") return cause;
   return ["invalid_sign_in", "provider_away"].includes(code) ? message : code;
 }
 
-const minSecret = 8; // characters. A stranger may send any code, such as a letter
+const minSecret = 8; // characters. Anyone may send a code, such as a letter
 const maxText = 160; // characters of a value or a text of the provider
 
 type Members = Record<string, unknown>;
@@ -57,7 +57,7 @@ export function describeFault(error: unknown, secrets: readonly string[]): strin
   return parts.filter((part) => typeof part === "string").map((part) => blank(part).slice(0, maxText)).join("; ");
 }
 
-/** The value that came in place of the expected one. */
+/** The actual value in place of the expected one. */
 function describeValue({ payload, claims = payload, claim, body, attribute, header, expected }: Detail) {
   const [members, name] = claim !== undefined
     ? [claims, claim]

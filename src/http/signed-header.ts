@@ -1,5 +1,5 @@
-// People by a header that a proxy signs. A request is a person's if the token in it is signed by a key of the provider, for this
-// service, and not expired.
+// People by a header that a proxy signs. Its token must be signed by a key of the provider, for this service, and not
+// expired.
 import { signInRefused } from "../common/errors.ts";
 import { isSignedToken } from "../common/people-settings.ts";
 import type { HeaderSettings } from "../common/people-settings.ts";
@@ -9,7 +9,7 @@ import { toPerson } from "../management/people.ts";
 import { readBearer } from "./authorization.ts";
 import { createVerify } from "./provider-keys.ts";
 
-/** The person whose token a request has; undefined for one without. Throws if the token is not valid, or gives no role. */
+/** Person whose token a request has; undefined without one. Throws if the token is not valid, or gives no role. */
 export type SignedHeader = (request: Request, store: Store) => Promise<Caller | undefined>;
 
 const maxToken = 16_384; // characters: more than Node takes in all headers of a request
@@ -24,13 +24,13 @@ export function openSignedHeader(
     const token = readToken(request, name);
     if (token === undefined) return undefined;
     if (token.length > maxToken) throw signInRefused(`its token has more than ${maxToken} characters`);
-    // Two headers of one name are one text with a comma, which is no token.
+    // Two headers of one name are one text with a comma, which is not valid.
     if (!isSignedToken(token)) throw signInRefused("its header must have one signed token");
     return await toPerson(store, await verify(token, { issuer, audience }, store), rules);
   };
 }
 
-/** The token in a header. In Authorization there may be other ones, such as management tokens. */
+/** Token in a header. Authorization may have other tokens, such as management tokens. */
 function readToken({ headers }: Request, name: string): string | undefined {
   const value = headers.get(name) ?? "";
   if (name !== "authorization") return value === "" ? undefined : value;

@@ -5,7 +5,7 @@ const encoder = new TextEncoder();
 /** The largest response that is sent as a whole. */
 export const maxSentAtOnce = 65_536; // characters, or bytes
 
-/** What sending needs. `stallTimeout` is how long a client may read nothing, in ms. */
+/** Dependencies of sending. `stallTimeout` is the maximum pause of a client, in ms. */
 export type Sending = { inFlight: InFlight; stallTimeout: number };
 
 /** Slices bytes without copying them. */

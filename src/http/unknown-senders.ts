@@ -1,5 +1,5 @@
-// Reads bodies before their sender is known, as a form that signs in must be. They are small, must arrive soon, and have room
-// of their own, so that they never take that of requests whose sender is known.
+// Reads bodies before their sender is known, as a sign-in form requires. They are small, must arrive soon, and have a
+// separate budget: they never use that of known senders.
 import { bodiesOverloaded } from "../common/errors.ts";
 import { readBounded } from "./body.ts";
 import type { BodyLimit, RequestContext } from "./context.ts";
@@ -11,8 +11,8 @@ const defaultLimit: BodyLimit = { bytes: 4_096, time: 5_000 };
 const maxBodies = 256; // at once: 1 MiB in all
 
 /**
- * Makes the function for a service. If too many bodies are arriving, the one that has taken longest is refused: a form arrives
- * at once, while bodies that should keep others out have to stay.
+ * Makes the function for a service. If too many bodies are arriving, the one that has taken longest is refused: a form
+ * arrives at once, while bodies sent to keep others out have to stay.
  */
 export function createReadUnknown(limit = defaultLimit): ReadUnknown {
   const arriving = new Set<() => void>();

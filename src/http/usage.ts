@@ -1,4 +1,4 @@
-// GET /v1/usage: what the key's workspace has used of its quota. It costs nothing.
+// GET /v1/usage: the use of the quota by the key's workspace. It costs nothing.
 import { checkKey } from "./admit.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { ok } from "./respond.ts";

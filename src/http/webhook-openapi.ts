@@ -1,4 +1,4 @@
-// Describes in OpenAPI what webhooks send: the body of a delivery, with the types of events and what each means.
+// Describes webhooks in OpenAPI: the body of a delivery, with the types of events and their meanings.
 import { eventTypes } from "../management/event-types.ts";
 import { Event } from "../management/events.ts";
 import { described, predicate, refer, shape } from "../schema/struct.ts";
@@ -23,7 +23,7 @@ export const DeliveredEvent = shape("DeliveredEvent", {
 const header = (name: string, about: string, pattern: string) =>
   parameter(name, "header", described(v.text, about, { pattern }));
 
-/** What a receiver gets, and what it may answer. */
+/** Request to a receiver, and its possible responses. */
 export const webhooks: Part = {
   event: {
     post: {
