@@ -1,4 +1,4 @@
-// Every operation as a function, for code that embeds the service. They are made from the list of operations, with their types.
+// Every operation as a function, for code that embeds the service, made from the list of operations with their types.
 import { stringify } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { parseObject } from "../schema/parse.ts";
@@ -16,13 +16,13 @@ type Call<O> = O extends Operation<infer Input, infer Output, infer _>
   : (input: Given<Input>) => Promise<Result<Output>>
   : never;
 
-/** What a caller gives: a text of any form for an id or a name, and values for JSON texts. */
+/** Input of a call: a text of any form for an id or a name, and values for JSON texts. */
 type Given<T> = T extends JsonText<infer Value> ? Json<Value>
   : T extends string ? Record<never, never> extends Record<T, 1> ? string : T
   : T extends object ? { [Name in keyof T]: Given<T[Name]> }
   : T;
 
-/** What a caller gets: values for JSON texts. An export stays the generator of its text. */
+/** Output of a call: values for JSON texts. An export stays the generator of its text. */
 type Result<T> = T extends Export | string ? T
   : T extends JsonText<infer Value> ? Json<Value>
   : T extends object ? { [Name in keyof T]: Result<T[Name]> }

@@ -1,4 +1,4 @@
-// Changes of alerts that people make: of their definition, and for how long they are quiet.
+// Changes of alerts by people: their definition, and muting.
 import { option, optional } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import {
@@ -63,7 +63,7 @@ export const updateAlert = operation({
   },
 });
 
-/** Sets until when an alert is muted. */
+/** Sets the end of an alert's mute. */
 async function setMuted(management: Management, before: Alert, muteEndsAt: number | null): Promise<Alert> {
   const { id, workspaceId } = before, after = { ...before, muteEndsAt };
   const action = muteEndsAt === null ? "unmuted" : "muted";

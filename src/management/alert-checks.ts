@@ -1,5 +1,5 @@
-// Checks the alerts: counts the records and the calls in the time of each, and says in the audit log which fire and which resolve.
-// The numbers are those of statistics of the same time.
+// Checks the alerts: counts the records and the calls in the window of each, and logs in the audit log which fire and
+// which resolve. The numbers equal the statistics of the same time.
 import { durationText } from "../common/duration.ts";
 import { groupBy } from "../common/group-by.ts";
 import { Refusal } from "../common/errors.ts";
@@ -23,11 +23,11 @@ import type { Session, Store } from "./operation.ts";
 import { deployIdsOf, scopeOfDeployment, scopeOfWorkspace, toCount } from "./record-filter.ts";
 import type { Scope } from "./record-filter.ts";
 
-/** What a check has done. `error` is what failed, if anything did. */
+/** Result of a check. `error` is the first failure, if any. */
 export type AlertRun = { checked: number; fired: number; resolved: number; error?: unknown };
 
-// ms. An alert is checked once in that time, however many services there are. It is a little less than services leave between two
-// runs of their checks, because no two clocks are alike.
+// ms. An alert is checked once in that time, however many services there are. It is a little less than services leave
+// between two runs of their checks, because clocks differ.
 const checkInterval = 55_000;
 
 /** The alerts that are due. */
@@ -50,7 +50,7 @@ const claim = (ids: string, now: number): Statement => ({
   args: { ids, now },
 });
 
-/** What a check makes of an alert. */
+/** Result of checking an alert. */
 const outcome = {
   state: oneOf("ok", "firing", "no_data"),
   clearAt: nullable(v.timestamp),
@@ -60,7 +60,7 @@ const outcome = {
 const Outcome = exactly(outcome);
 type Outcome = Infer<typeof Outcome>;
 
-/** Stores what a check found, if it is the last one of the alert and it neither fires nor resolves. */
+/** Stores the result of a check, if it is the last one of the alert and it neither fires nor resolves. */
 const store = (id: AlertId, turn: number, { state, ...found }: Outcome, now: number): Statement => ({
   sql: `update alerts set value = :value, records = :records, clear_at = :clearAt, state = :state,
       state_at = iif(state = :state, state_at, :now)
@@ -162,7 +162,7 @@ const readAlerts = async (database: Database, ids: AlertId[]): Promise<Alert[]> 
   (await database.read(alertTable.where("id in (select value from json_each(?)) order by id", [JSON.stringify(ids)])))
     .map(alertTable.toItem);
 
-/** The deployments that an alert watches. Archived ones take no calls, so that an alert on one of them has nothing to watch. */
+/** Deployments that an alert watches. Archived ones take no calls: an alert on one of them watches nothing. */
 async function scopeOf(store: Store, { workspaceId, deployId, promptId }: Alert): Promise<Scope> {
   if (deployId !== null) {
     const { workspace, deployments } = await scopeOfDeployment(store, deployId);
@@ -176,7 +176,7 @@ async function scopeOf(store: Store, { workspaceId, deployId, promptId }: Alert)
   };
 }
 
-/** What there is to count. Undefined if nothing is watched any more. */
+/** Counts records and reads. Undefined if nothing is watched any more. */
 async function count(
   store: Store,
   scope: Scope,
@@ -195,7 +195,7 @@ async function count(
   return { stats: toStats(all, workspace.statuses, createLabels()), reads };
 }
 
-/** Whether a condition holds. Null if that cannot be said: too few records, or too short a time for silence. */
+/** Result of a condition; undetermined with too few records, or in too short a time for silence. */
 function outcomeOf(alert: Alert, condition: Condition, counts: Counts | undefined, now: number): Outcome {
   const { overMs, changedAt, atLeast } = alert;
   if (counts === undefined) {
@@ -209,7 +209,7 @@ function outcomeOf(alert: Alert, condition: Condition, counts: Counts | undefine
   return { ...toState(alert, holds, now), value, records };
 }
 
-/** What follows from whether a condition holds, which is null if that cannot be said. */
+/** State that follows if a condition holds, or not; null if that is undetermined. */
 function toState(
   { state, clearAt, keepFiringMs, muteEndsAt }: Pick<Alert, "state" | "clearAt" | "keepFiringMs" | "muteEndsAt">,
   holds: boolean | null,
@@ -222,12 +222,12 @@ function toState(
   }
   if (holds === null) return { state, clearAt };
   if (holds) return { state, clearAt: null };
-  // A time that is ahead comes from a clock that was wrong.
+  // A time that is ahead comes from a wrong clock.
   const since = Math.min(clearAt ?? now, now);
   return now - since < keepFiringMs || isQuiet ? { state, clearAt: since } : { state: "ok", clearAt: null };
 }
 
-/** What a check found, in words: `failures is 12 % over 15m with 80 records, beyond failures>5%`. */
+/** Result of a check as text: `failures is 12 % over 15m with 80 records, beyond failures>5%`. */
 function describe({ overMs }: Alert, condition: Condition, { state, value, records }: Outcome): string {
   const { name, text } = condition, isCount = ["records", "reads"].includes(name) && !condition.isFeedback;
   const limit = `${state === "firing" ? "" : "no longer "}beyond ${text}`;

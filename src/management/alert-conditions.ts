@@ -1,4 +1,4 @@
-// The condition of an alert, such as `failures>5%`: a measure, above or below which limit, and its unit.
+// The condition of an alert, such as `failures>5%`: a measure, the side of the limit, the limit and its unit.
 import { dollarText } from "../common/dollars.ts";
 import { invalidField } from "../common/errors.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
@@ -9,15 +9,15 @@ import type { Limited } from "./limits.ts";
 import { requireFailures } from "./statuses.ts";
 import type { StatusName } from "./statuses.ts";
 
-/** What a measure has in statistics: a number, and of how many records it is. Null if there is none. */
+/** A measure in statistics: a number, and the number of its records. Null if there is none. */
 type Reading = { value: number | null; records: number };
 
-/** What was counted in the time of an alert. `reads` is 0 where no alert needs it. */
+/** Counts in the window of an alert. `reads` is 0 if no alert needs it. */
 export type Counts = { stats: RecordStats; reads: number };
 
-/** Of all records or calls together, which needs none of them. */
+/** Total over all records or calls, of which it needs none. */
 type Total = (counts: Counts) => number;
-/** Of the average record, or of the records in general. */
+/** Per-record value: a mean, a percentile or a share. */
 type Typical = (stats: RecordStats) => Reading;
 type Measure = { total?: Total; typical?: Typical; kind: "share" | "time" | "USD" | "count" };
 
@@ -82,16 +82,16 @@ export function readCondition(text: string): Condition {
 
 const measureOf = ({ name, isFeedback }: Condition): Measure | undefined => isFeedback ? undefined : measures[name];
 
-/** Whether it is of all records or calls together: then a lack of them is no lack of data. */
+/** True if it is a total over all records or calls: then having none is still data. */
 export const isTotal = (condition: Condition): boolean =>
   condition.unit === "" && measureOf(condition)?.total !== undefined;
 
-/** Whether it may hold because nothing happens, so that a whole window must have passed before. */
+/** True if it may hold because nothing happens: a whole window must have passed before. */
 export const isSilence = (condition: Condition): boolean => isTotal(condition) && !condition.isAbove;
 
 export const needsReads = ({ name, isFeedback }: Condition): boolean => !isFeedback && name === "reads";
 
-/** Throws if nobody can know the measure, or the limit has not its unit. `feedback` has the names that are known. */
+/** Throws if the measure does not exist, or the limit has the wrong unit. `feedback` has the known names. */
 export function requireSuited(
   condition: Condition,
   feedback: readonly { name: string; kind: FeedbackKind }[],
@@ -131,7 +131,7 @@ function unitsOf({ kind, typical }: Measure): Units {
     : { units: ["", "/record"], words: "a number, in total or /record" };
 }
 
-/** What was counted of the measure. */
+/** Value of the measure in the counts. */
 export function readMeasure(condition: Condition, counts: Counts): Reading {
   const measure = measureOf(condition), { stats, reads } = counts;
   if (measure !== undefined) {
@@ -144,7 +144,7 @@ export function readMeasure(condition: Condition, counts: Counts): Reading {
   return { value: condition.unit === "%" ? found.share : found.mean, records: found.records };
 }
 
-/** Whether a value is beyond the limit. */
+/** True if a value is beyond the limit. */
 export const isBeyond = ({ isAbove, limit }: Condition, value: number): boolean =>
   isAbove ? value > limit : value < limit;
 

@@ -1,5 +1,6 @@
-// Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or hours. Services
-// check them in the background, and write to the audit log when one fires or resolves. It is an event then, which webhooks send.
+// Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or
+// hours. Services check them in the background, and write to the audit log when one fires or resolves. That entry is an
+// event, which webhooks send.
 import { durationText } from "../common/duration.ts";
 import { archived, byLeavingOut, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
@@ -29,10 +30,10 @@ import { requireWorkspace } from "./workspaces.ts";
 const minute = 60_000, hour = 60 * minute, day = 24 * hour; // ms
 const shownChanges = 20; // unless more are asked for
 
-/** What a share or a mean needs, unless an alert says otherwise. */
+/** Minimum records of a share or a mean, unless an alert sets another. */
 const defaultAtLeast = 50;
 const defaultOver = 15 * minute;
-/** A longer window changes so slowly that its condition seldom comes back. */
+/** A longer window changes so slowly that its condition seldom recurs. */
 const defaultKeepFiring = (overMs: number): number => Math.min(overMs, hour);
 
 const window = v.integerIn(5 * minute, day, " of milliseconds");
@@ -97,24 +98,24 @@ export async function requireAlert({ database }: Store, id: AlertId): Promise<Al
   return found;
 }
 
-/** How many alerts fire, of all workspaces. */
+/** Number of firing alerts in all workspaces. */
 export async function countFiring(database: Database): Promise<number> {
   const [row] = await database.read({ sql: "select count(*) as alerts from alerts where state = 'firing'" });
   return integer(row!, "alerts");
 }
 
-/** What the audit log has of the definition of an alert. */
+/** Definition of an alert as in the audit log. */
 export const definitionOf = ({ deployId, promptId, condition, overMs, atLeast, keepFiringMs }: Alert) => ({
   ...{ deployId, promptId, condition, overMs, atLeast, keepFiringMs },
 });
 
-/** That an alert which fires is to end. It says so first, so that what opened for it can be closed. */
+/** Changes that resolve a firing alert before it ends: receivers can then close what it opened. */
 export const resolvedBy = ({ id, workspaceId, state }: Alert, note: string): Change[] =>
   state === "firing"
     ? [{ action: "alert.resolved", id, workspaceId, before: { state }, after: { state: "ok" }, note }]
     : [];
 
-/** What a condition needs: those that were given, or the usual number, and none if it is of all records together. */
+/** Minimum records of a condition: the input, or the default, and null for a total over all records. */
 export function toAtLeast(text: string, given: number | null | undefined, before: number | null = null): number | null {
   if (!isTotal(readCondition(text))) return given ?? before ?? defaultAtLeast;
   if (given !== undefined && given !== null) {
@@ -123,7 +124,7 @@ export function toAtLeast(text: string, given: number | null | undefined, before
   return null;
 }
 
-/** Throws if a workspace has not what a condition is about. */
+/** Throws if a workspace has no data for a condition. */
 export async function requireCondition(store: Store, workspaceId: WorkspaceId, text: string): Promise<void> {
   const [{ statuses }, names] = await Promise.all([
     requireWorkspace(store, workspaceId),
@@ -155,7 +156,7 @@ export const definitionInput = {
 
 type Watched = { deployId?: DeploymentId | undefined; promptId?: PromptId | undefined };
 
-/** What an alert watches, and what that is called. Throws if it is archived or in another workspace. */
+/** The watched deployment or prompt, with its reference. Throws if it is archived or in another workspace. */
 async function findWatched(
   store: Store,
   workspaceId: WorkspaceId,

@@ -95,7 +95,7 @@ export const createApiKey = createOperation({
     const { secret: key, prefix, secretHash, added } = await secrets.issue(id);
     const scope = { deployId: deployment?.id ?? null, createdAt, expiresAt };
     const created = { name, prefix, readOnly, submitOnly, feedbackOnly, ...scope };
-    // As the database has it, with which the audit log is compared.
+    // As in the database, with which the audit log is compared.
     const stored = { ...created, readOnly: readOnly || feedbackOnly, submitOnly: submitOnly || feedbackOnly };
     const { deployId: deploymentId, feedbackOnly: _, ...columns } = stored;
     await management.commit(

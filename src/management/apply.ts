@@ -39,7 +39,7 @@ const Promotion = exactly({
 export type Promotion = Infer<typeof Promotion>;
 
 const { title, messages, ...others } = promptContent;
-/** What a release set does to a prompt. */
+/** Change of a prompt in a release set. */
 const PromptChange = exactly({
   name: described(v.promptName, "The name of the prompt. It is created if there is none of that name"),
   was: option(v.promptName, "The name that it had before"),
@@ -118,7 +118,7 @@ export const applyPrompts = operation({
       const planned = await planOne(management, workspaceId, change, known).catch((error) => {
         if (found.length === 0) throw withPath(`prompts[${index}]`, error);
       });
-      // A change that was made already, as by the same release set, needs nothing to be as it was.
+      // A change that was already made, as by the same release set, has no preconditions.
       if (planned === undefined || found.length > 0 && planned.changes.length > 0) {
         moved.push(...found);
         continue;
@@ -166,7 +166,7 @@ async function findAll(
   };
 }
 
-/** The prompt that a change is about, under its name or the one it had before. */
+/** The prompt of a change, under its name or its previous one. */
 const promptOf = ({ name, was }: PromptChange, { prompts }: Known): Prompt | undefined =>
   prompts.get(name) ?? prompts.get(was ?? name);
 
@@ -190,7 +190,7 @@ async function requireRoomFor(
   await requireRoom(management, "deployments", workspaceId, deployments);
 }
 
-/** Says what of a prompt and its deployments is not as it was when the set was planned. */
+/** Lists parts of a prompt and its deployments that have changed since the set was planned. */
 function findMoved(change: PromptChange, known: Known): string[] {
   const prompt = promptOf(change, known);
   const found = prompt?.latestVersion ?? null;
@@ -269,7 +269,7 @@ async function planOne(
   return planned;
 }
 
-/** The content in a change, which has a title and messages, or neither. */
+/** Content in a change, which has both title and messages, or neither. */
 function contentOf(
   { title, messages, description, llmConfig, declarations, note }: PromptChange,
 ): PromptInput | undefined {
@@ -280,7 +280,7 @@ function contentOf(
   return { title, messages, description, llmConfig, declarations, note };
 }
 
-/** Plans the version of a prompt that a change has, if it has one. */
+/** Plans the new version of a prompt, if a change has one. */
 async function planContent(
   management: Management,
   workspaceId: WorkspaceId,

@@ -1,4 +1,4 @@
-// Approvals: where a deployment needs one, a change becomes a change request, unless it is one that must be possible at once.
+// Approvals: where a deployment needs one, a change becomes a change request, unless it must be possible at once.
 import type { PromptId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { findOpenRequest, planDecision, planRequest } from "./change-requests.ts";
@@ -15,7 +15,7 @@ import { contentHash, requireVersion } from "./versions.ts";
 /** A planned change of a deployment that exists. */
 export type ChangePlan = DeploymentPlan & { before: Deployment; action: Action };
 
-/** How a change is asked for again: the operation, its input, what it is about in words, and the version that it serves. */
+/** Form of a change request: the operation, its input, its subject in words, and the version that it serves. */
 type Form = {
   operation: Requestable;
   inputOf?(after: Deployment): Record<string, unknown>;
@@ -69,12 +69,12 @@ const forms: Partial<Record<Action, Form>> = {
   unprotected: form("unprotectDeployment", protection),
 };
 
-/** What a change comes to: entries, statements, and what the caller gets. */
+/** Result of a planned change: entries, statements, and the caller's result. */
 export type Settled = { changes: Change[]; statements: Statement[]; result: DeploymentResult };
 
 /**
- * Settles whether a planned change is made or requested. `hash` is that of the content of the version that it serves, if the
- * database does not have that version yet.
+ * Makes or requests a planned change. `hash` is that of the content of the version that it serves, if the database does
+ * not have that version yet.
  */
 export async function settle(management: Management, plan: ChangePlan, hash?: string): Promise<Settled> {
   const { before, action, deployment, change, statements } = plan;
@@ -111,7 +111,7 @@ export async function settle(management: Management, plan: ChangePlan, hash?: st
   return { changes, statements: planned.statements, result: { ...before, changed: false, request } };
 }
 
-/** Whether an owner switches the rule off, which needs nobody else. */
+/** True if an owner switches the rule off, which needs no approval. */
 const isSwitchedOff = ({ caller }: Management, { deployment }: ChangePlan): boolean =>
   deployment.approvals === 0 && hasRole(caller, "owner");
 

@@ -1,6 +1,6 @@
-// The chain of the audit log: each entry has a hash of itself and of the hash before, so that an entry that is altered, removed or
-// swapped breaks it. Entries from before the log have no hash of their own; the first one that has a hash covers them too. The
-// head of the log counts them, so that no other entry can lose its hash.
+// Hash chain of the audit log: each entry has a hash of itself and of the hash before, so an entry that is altered,
+// removed or swapped breaks it. Entries from before the log have no hash; the first hash covers them too. The head of
+// the log counts them: no other entry can lose its hash.
 import { sha256 } from "../common/ids.ts";
 import { parseJson } from "../common/json-text.ts";
 import { triggers } from "../database/migrations.ts";
@@ -41,15 +41,15 @@ const hashOf = (before: string, entry: StoredEntry): Promise<string> =>
   sha256(JSON.stringify([before, ...members.map((member) => entry[member])]));
 
 /**
- * The statements that add entries after a head: none without entries. They break a constraint if another entry follows it
- * already.
+ * Statements that add entries after a head: empty without entries. They break a constraint if another entry already
+ * follows it.
  */
 export async function addEntries(
   database: Database,
   head: Head,
   entries: Omit<StoredEntry, "position">[],
 ): Promise<Statement[]> {
-  // Without the constraint of an entry, the head could go back behind those that others have added.
+  // Without the constraint of an entry, the head could go back behind entries that others have added.
   if (entries.length === 0) return [];
   const statements: Statement[] = [];
   let last = head.hash === "" ? { ...head, hash: (await walk(database, head, head.position)).head.hash } : head;
@@ -68,7 +68,7 @@ export async function readHead(database: Database): Promise<Head> {
   return { position: integer(row!, "position"), hash: text(row!, "hash") };
 }
 
-/** What a check of the chain found. */
+/** Result of a check of the chain. */
 type ChainState = {
   entries: number;
   /** The first position whose entry is missing or does not fit those before it. */
@@ -90,14 +90,14 @@ export async function checkChain(database: Database, report?: (share: number) =>
   const older = await findLogStart(database) === undefined ? 0 : integer(row!, "older");
   const { head, brokenAt } = await walk(database, stored, older, report);
   const isCut = head.position !== stored.position || stored.hash !== (stored.position > older ? head.hash : "");
-  // An entry that does not belong to the log stands before the first one or after the newest one.
+  // An entry that does not belong to the log is before the first one or after the newest one.
   const extraAt = entries === stored.position ? null : first !== null && first < 1 ? 1 : stored.position + 1;
   return { entries, brokenAt: brokenAt ?? (isCut ? stored.position : extraAt), head: stored.hash };
 }
 
 /**
- * When the database got its audit log, in Unix ms. Undefined if it was made with one: then it has neither entries nor rows from
- * before.
+ * Time at which the audit log was added to the database, in Unix ms. Undefined if it was created with one: then it has
+ * neither entries nor rows from before.
  */
 export async function findLogStart(database: Database): Promise<number | undefined> {
   const [row] = await database.read({
@@ -109,11 +109,13 @@ export async function findLogStart(database: Database): Promise<number | undefin
 
 const pageRows = 100;
 
-// SQLite reads a text back only up to a NUL, so what follows one is in no hash.
+// SQLite reads a text back only up to a NUL, so no hash covers text after one.
 const texts = members.filter((member) => hasType(StoredEntry.schema[member], "string")).map(toColumn);
 const hasNul = texts.map((column) => `coalesce(instr(cast(${column} as blob), x'00'), 0)`).join(" + ");
 
-/** Computes the hashes of all entries up to a position, and compares them with those that are stored behind the older ones. */
+/**
+ * Computes the hashes of all entries up to a position, and compares them with the stored ones after the older entries.
+ */
 async function walk(database: Database, { position: end }: Head, older: number, report?: (share: number) => void) {
   let head = start;
   while (head.position < end) {
@@ -140,7 +142,7 @@ async function walk(database: Database, { position: end }: Head, older: number, 
   return { head, brokenAt: null };
 }
 
-/** The names of the triggers that are missing or altered, and of those that are not ours. Two of ours keep entries as they are. */
+/** Names of triggers that are missing, altered or foreign. Two of the service's triggers keep entries as they are. */
 export async function findTriggerFaults(database: Database): Promise<string[]> {
   const rows = await database.read({ sql: "select name, sql from sqlite_master where type = 'trigger' order by name" });
   const present = new Map(rows.map((row) => [text(row, "name"), text(row, "sql").replace(/^create trigger /i, "")]));
@@ -148,5 +150,5 @@ export async function findTriggerFaults(database: Database): Promise<string[]> {
   return [...names].filter((name) => triggers[name] !== present.get(name));
 }
 
-/** The members of an entry. One that is no JSON was tampered with, as the check of the chain says. */
+/** Members of an entry. One that is not JSON was tampered with, as the check of the chain shows. */
 export const readMembers = (json: string | null): [string, unknown][] => Object.entries(parseJson(json ?? "{}") ?? {});

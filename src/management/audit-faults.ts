@@ -1,4 +1,4 @@
-// How a row of the catalog may disagree with the audit log.
+// Disagreements of a catalog row with the audit log.
 import { described, listOf, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
 import { allNouns } from "./nouns.ts";

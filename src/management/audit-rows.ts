@@ -1,5 +1,5 @@
-// Compares the rows of the catalog with what the audit log says of them. A row that was changed, added or removed without an
-// entry disagrees with its entries. The log has no text of a prompt and no secret, but it has their hashes.
+// Compares the rows of the catalog with the audit log. A row that was changed, added or removed without an entry
+// disagrees with its entries. The log has no text of a prompt and no secret, but it has their hashes.
 import { contended } from "../common/errors.ts";
 import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
@@ -26,10 +26,10 @@ import { workspaceTable } from "./workspaces.ts";
 
 type Item = Holder & { createdAt: number; workspaceId?: string | null };
 
-/** How the rows of a noun are read as its items. */
+/** Reads the rows of a noun as its items. */
 type Reader = { where(condition: string, args: string[]): Statement; toItem(row: Row): Item };
 
-/** Names of feedback have no ids, and are compared otherwise. */
+/** Names of feedback have no ids, and are compared separately. */
 const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   workspace: workspaceTable,
   key: apiKeyTable,
@@ -44,7 +44,7 @@ const readers: Record<Exclude<AuditedNoun, "feedback_name">, Reader> = {
   price: priceTable,
 };
 
-/** What is compared of a noun. `noun` is as in the actions of the log, and `ids` selects the ids of its rows. */
+/** Comparison of a noun. `noun` is as in the actions of the log, and `ids` selects the ids of its rows. */
 type Compared = Reader & {
   noun: string;
   ids: string;
@@ -89,7 +89,7 @@ export async function findRowFaults(
     }
     report((nth + 1) / (comparisons.length + 1));
   }
-  // A deployment has the time at which its prompt was archived, too.
+  // A deployment also has the time at which its prompt was archived.
   for (const { id } of await database.read({ sql: strayArchivals })) {
     add({ what: "changed", noun: "deployment", id: String(id), members: ["archivedAt"], position: null });
   }
@@ -102,7 +102,7 @@ const strayArchivals = `select d.id from deployments d join prompts p on p.id = 
 
 const maxAttempts = 50;
 
-/** Reads again until no change was made meanwhile, because a change writes a row and its entry together. */
+/** Reads again until there was no change meanwhile, because a change writes a row and its entry together. */
 async function readUnchanged<T>(database: Database, read: () => Promise<T>): Promise<T> {
   const readLast = async () => (await database.read({ sql: "select max(position) as last from audit_log" }))[0]!.last;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -114,7 +114,7 @@ async function readUnchanged<T>(database: Database, read: () => Promise<T>): Pro
 
 const pageRows = 64;
 
-/** Compares the rows of a noun after an id. `last` is where the next page begins; undefined on the last one. */
+/** Compares the rows of a noun after an id. `last` is the start of the next page; undefined on the last one. */
 async function comparePage(database: Database, noun: Compared, after: string, logStart: number | undefined) {
   const ids = (await database.read({
     sql: `select id from (${noun.ids}) where id > :after
@@ -127,7 +127,7 @@ async function comparePage(database: Database, noun: Compared, after: string, lo
   const rows = await database.read(noun.where("id in (select value from json_each(?))", [JSON.stringify(ids)]));
   const items = new Map(rows.map(noun.toItem).map((item) => [item.id, item]));
   const secrets = noun.secrets && await readSecrets(database, noun.secrets, ids);
-  // A workspace that was deleted before there was a log has neither a row nor an entry.
+  // A workspace that was deleted before the log began has neither a row nor an entry.
   const holders = [...items.values(), ...histories.values()].map(({ workspaceId }) => workspaceId);
   const deletions = await readDeletions(database, noun.noun === "workspace" ? ids : holders);
   for (const id of ids) {
@@ -160,9 +160,9 @@ async function comparePage(database: Database, noun: Compared, after: string, lo
   return { faults, last: ids.length < pageRows ? undefined : ids.at(-1) };
 }
 
-/** What the entries of a row leave behind. */
+/** State of a row after its entries. */
 type History = Issued & {
-  /** The JSON text of each member that an entry has named. */
+  /** JSON text of each member that an entry has named. */
   state: Map<string, string>;
   workspaceId: string | null;
   isRemoved: boolean;
@@ -177,7 +177,7 @@ const createHistory = (): History => ({
 
 const pageEntries = 100;
 
-/** The histories of some rows by their ids. Calls `add` with entries that found what the entries before had not left. */
+/** Histories of rows by id. Calls `add` with entries whose `before` differs from the earlier entries. */
 async function readHistories(
   database: Database,
   { noun, secrets }: Compared,
@@ -205,7 +205,7 @@ async function readHistories(
   return histories;
 }
 
-/** Adds an entry to a history. Returns the members that the entry found otherwise than the history has them. */
+/** Adds an entry to a history. Returns the members whose `before` differs from the history. */
 function addEntry(history: History, row: Row, hasSecrets: boolean): string[] {
   const { position, action, workspaceId, before, after } = toEntry(row), { state } = history;
   const isOlder = text(row, "hash") === "";
@@ -224,7 +224,7 @@ function addEntry(history: History, row: Row, hasSecrets: boolean): string[] {
   return isOlder ? [] : found.map(([name]) => name);
 }
 
-/** The members of a row that differ from its history. The log masks secrets that stand in names. */
+/** Members of a row that differ from its history. The log masks secrets in names. */
 function differingMembers(
   { unlogged, added }: Compared,
   item: Item,
@@ -233,7 +233,7 @@ function differingMembers(
   const expected = new Map(state);
   if (last !== null) expected.set("workspaceId", JSON.stringify(workspaceId));
   return Object.entries(item).filter(([name, value]) => {
-    // What no entry has named is null since the creation, or what a later migration made it.
+    // A member that no entry has named is null since the creation, or as a later migration made it.
     const text = expected.get(name) ?? (isCreated ? JSON.stringify(added[name] ?? null) : undefined);
     const isCompared = name !== "id" && !unlogged.includes(name) && text !== undefined;
     return isCompared && !isMaskOf(text, JSON.stringify(value));

@@ -144,11 +144,11 @@ async function listEntries(
   return { items: await Promise.all(items.map(async (row) => toItem(row, await hide(text(row, "hash"))))), nextCursor };
 }
 
-/** Globs for actions, in JSON, as each of which types of events and nouns are given. */
+/** Globs for actions, as JSON, from types of events and nouns. */
 const toGlobs = (given: string): string =>
   JSON.stringify(given.split(",").map((each) => each.includes(".") ? actionOf(each) : `${each}.*`));
 
-/** How many entries of the workspace a row ends, by counting those since the row before it. */
+/** Position of a row among the workspace's entries, by counting those since the row before it. */
 const numberInWorkspace = `sum((
     select count(*) from audit_log o
     where o.workspace_id = :workspaceId and o.position > e.before_it and o.position <= e.position

@@ -1,4 +1,4 @@
-// Says when backups begin to fail, and when one succeeds again.
+// Notices for backups that begin to fail, and that succeed again.
 import { text } from "../database/row.ts";
 import { performUpkeep, toChange, toRow } from "./notices.ts";
 import type { Notice } from "./notices.ts";
@@ -11,10 +11,10 @@ const toNotice = (action: "backup.failed" | "backup.recovered", place: string, n
   note,
 });
 
-/** Says why backups to a place fail, or without a cause that one succeeded. Either is said once. */
+/** Notes once that backups to a place fail, with the cause, or without a cause that one succeeded. */
 export async function noticeBackup(store: Store, place: string, cause: string | undefined): Promise<void> {
   const find = { sql: "select subject from notices where action = 'backup.failed' order by subject" };
-  // Nearly every time there is nothing to say.
+  // Fast path: nearly every time there is no notice.
   if (cause === undefined && (await store.database.read(find)).length === 0) return;
   await performUpkeep(store, async ({ database, clock, commit }) => {
     const failing = (await database.read(find)).map((row): string => text(row, "subject"));

@@ -1,4 +1,4 @@
-// Says when a budget has reached one of its thresholds.
+// Notices of budgets that have reached a threshold.
 import { readAmount } from "../common/decimal.ts";
 import { dollarText, priceText } from "../common/dollars.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -13,7 +13,9 @@ import type { Store } from "./operation.ts";
 const thresholds = "'[' || b.thresholds || ']'";
 const factOf = (threshold: string) => `p.period || ' ' || ${threshold} || ' ' || b.amount`;
 
-/** SQLite compares amounts as floating-point numbers, so that this finds a few more. Another amount has thresholds of its own. */
+/**
+ * SQLite compares amounts as floating-point numbers, so this finds a few more. Another amount resets the thresholds.
+ */
 const reached = `
   select b.*, p.period, p.cost, t.value as percent
   from budgets b cross join budget_periods p on p.budget_id = b.id
@@ -34,7 +36,10 @@ async function findReached({ database, clock }: Store): Promise<Notice[]> {
 const isReached = (row: Row): boolean =>
   100n * readAmount(text(row, "cost"))! >= BigInt(integer(row, "percent")) * readAmount(text(row, "amount"))!;
 
-/** Whether a budget was like this in a period that is over. What comes may be there already, if a clock was ahead. */
+/**
+ * True for a period that is not over, or ended recently with the budget as it is now. A later one may exist, if a clock
+ * was ahead.
+ */
 function isPresent(row: Row, now: number): boolean {
   const per = text<Length>(row, "per"), period = text(row, "period");
   const periodAt = (at: number) => periodOf(per, at);

@@ -1,6 +1,6 @@
-// What the records of budgets cost. Each budget stores how far the log is counted and what was counted, so that a record is read
-// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past, when
-// earlier records got what statistics need, and when a clock that was ahead has left out a period.
+// Costs of the records of budgets. Each budget stores how far the log is counted and the sums, so a record is read
+// once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past,
+// when earlier records got the data for statistics, and when a clock that was ahead has left out a period.
 import { decimalText, readAmount } from "../common/decimal.ts";
 import type { Amount } from "../common/decimal.ts";
 import { groupBy } from "../common/group-by.ts";
@@ -31,7 +31,7 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 /** The day or the month of a time in Unix ms, in UTC: `2027-01-31` or `2027-01`. */
 export const periodOf = (length: Length, at: number): string => length === "day" ? dayOf(at) : monthOf(at);
 
-/** When the first periods that count at a time begin, in Unix ms. */
+/** Starts of the first periods that count at a time, in Unix ms. */
 type Starts = Record<Length, number>;
 
 function startsAt(now: number): Starts {
@@ -39,12 +39,12 @@ function startsAt(now: number): Starts {
   return { day: Date.parse(dayOf(since)), month: startOfMonth(monthOf(since)) };
 }
 
-/** What was counted of a budget in a period. The cost is in units of 10^-30 USD. */
+/** Counts of a budget in a period. The cost is in units of 10^-30 USD. */
 export type Spending = { cost: Amount; records: number; unpriced: number };
 
 const noSpending: Spending = { cost: 0n, records: 0, unpriced: 0 };
 
-/** A budget, as far as counting needs it, how far it is counted, and what was counted, by period. */
+/** A budget's members for counting, its counted position, and its sums by period. */
 type Counted = {
   id: string;
   workspaceId: WorkspaceId;
@@ -54,16 +54,16 @@ type Counted = {
   counted: number;
   countedSince: number;
   prices: string;
-  /** The hash that they would be counted with now. */
+  /** Hash with which they would be counted now. */
   currentPrices: string;
-  /** How many submits its workspace has. */
+  /** Number of submits of its workspace. */
   submits: number;
   spending: Map<string, Spending>;
 };
 
 type StoredPeriod = [period: string, cost: string, records: number, unpriced: number];
 
-/** What is stored of the budgets of a workspace, or of all. One statement reads all of it, so that it is of one moment. */
+/** Stored counts of the budgets of a workspace, or of all. One statement reads them from one moment. */
 const stored = (condition: string): string => `
   select *, (
     select json_group_array(json_array(period, cost, records, unpriced)) from budget_periods where budget_id = id
@@ -97,30 +97,30 @@ const toCounted = (row: Row): Counted => ({
 });
 
 /**
- * A hash of what the costs of records depend on: the prices, and how far records were read again. Whether prices come first in a
- * workspace is added to it.
+ * Hash of the data that costs depend on: the prices, and how far records were read again. The workspace's preference
+ * for prices is added to it.
  */
 async function readPrices(database: Database): Promise<string> {
   const queries = ["select * from prices", "select position from reindexing"];
   return await sha256(JSON.stringify(await Promise.all(queries.map((sql) => database.read({ sql })))));
 }
 
-/** Where the log ends. All submits that were counted before are in front of it. */
+/** End of the log. All submits that were counted before are in front of it. */
 const readEnd = async (database: Database): Promise<number> =>
   integer((await database.read({ sql: `select ${nextPosition} as position` }))[0]!, "position");
 
-/** Groups budgets of which one scan can count what is left: those of a workspace that begin at the same position. */
+/** Groups budgets that one scan can count: those of a workspace that begin at the same position. */
 const groupUp = (budgets: Counted[]): Counted[][] => [
   ...groupBy(budgets, ({ workspaceId, counted }) => `${workspaceId} ${counted}`).values(),
 ];
 
-/** Begins anew with a budget that was counted with other prices, or from a later period on. */
+/** Resets a budget that was counted with other prices, or from a later period on. */
 const toCurrent = (budget: Counted, starts: Starts): Counted =>
   budget.prices === budget.currentPrices && budget.countedSince <= starts[budget.per]
     ? budget
     : { ...budget, counted: 0, spending: new Map() };
 
-/** What counts the records of some budgets of a workspace. `first` is where those of the periods that matter begin. */
+/** Makes a counter for budgets of a workspace. `first` is the start of the records in periods that matter. */
 async function openCounter({ database, clock }: Store, budgets: Counted[], starts: Starts) {
   const deployments = await listOfWorkspace({ database, clock }, budgets[0]!.workspaceId);
   const deployIds = deployments.map(({ id }) => id);
@@ -130,7 +130,7 @@ async function openCounter({ database, clock }: Store, budgets: Counted[], start
   const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };
   return {
     first: (await findLogRange(database, { from })).first,
-    /** Adds the records of a range to what was counted. */
+    /** Adds the records of a range to the counts. */
     async count(first: number, end: number): Promise<void> {
       if (first >= end || deployIds.length === 0) return;
       const sums = budgets.map(() => new Map<string, Costs>());
@@ -165,7 +165,7 @@ function addTo(spending: Map<string, Spending>, sums: Map<string, Costs>): void 
   }
 }
 
-/** What budgets of a workspace have spent, by budget and period, up to the last record. Changes nothing. */
+/** Spending of a workspace's budgets, by budget and period, up to the last record. Changes nothing. */
 export async function spendingOf(
   store: Store,
   workspaceId: WorkspaceId,
@@ -183,15 +183,15 @@ export async function spendingOf(
   return (id, period) => byId.get(id)?.get(period) ?? noSpending;
 }
 
-/** Whether something of a budget is not counted yet, or has to be counted again. */
+/** Condition of a budget that is not fully counted, or must be counted again. */
 const isBehind =
   `submits_now <> submits or prices <> current_prices or counted_since > iif(per = 'month', :month, :day)`;
 
 const stepLength = 65_536; // positions that are counted in one transaction
 
 /**
- * Counts what budgets have spent since they were counted last, and stores it. What fails does not keep those of other
- * workspaces from being counted. Returns the errors.
+ * Counts and stores the spending of budgets since they were last counted. A failure in one workspace does not keep
+ * those of others from being counted. Returns the errors.
  */
 export async function countSpending(store: Store, isOver: () => boolean): Promise<unknown[]> {
   const { database, clock } = store;
@@ -203,7 +203,7 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
   const budgets = rows.map(toCounted), states = new Map<string, State>(budgets.map((budget) => [budget.id, budget]));
   const errors: unknown[] = [];
   const groups = groupUp(budgets.map((budget) => toCurrent(budget, starts)));
-  // Those that have least to count come first.
+  // Budgets with the least to count come first.
   for (const group of groups.sort(([a], [b]) => b!.counted - a!.counted)) {
     if (isOver()) break;
     await countGroup(group).catch((error: unknown) => errors.push(error));
@@ -224,10 +224,10 @@ export async function countSpending(store: Store, isOver: () => boolean): Promis
   }
 }
 
-/** How far a budget is counted, and with which prices. */
+/** Position up to which a budget is counted, and its prices. */
 type State = { counted: number; prices: string };
 
-/** Stores what was counted of budgets that are still in the state from which it was counted. Returns whether any is. */
+/** Stores the counts of budgets that have not changed since. Returns true if there is any. */
 async function storeCounted(
   database: Database,
   budgets: Counted[],

@@ -1,5 +1,5 @@
-// Budgets: what the records of a workspace, of a prompt or of a key may cost in a day or a month before somebody is told. A budget
-// refuses no request.
+// Budgets: limits on the cost of a workspace's, a prompt's or a key's records in a day or a month, which cause events.
+// A budget refuses no request.
 import { decimalText, readAmount } from "../common/decimal.ts";
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
@@ -55,7 +55,7 @@ const BudgetState = shape("BudgetState", {
   period: described(v.text, "The present day or month, as 2027-01-31 or 2027-01"),
   spent: described(usd, "What the records of the period cost, in USD, exact to the last decimal"),
   percent: described(
-    // What is spent has no bound, and an amount may be a cent.
+    // Spending has no bound, and an amount may be a cent.
     predicate<number>("a number from 0", (value) => Number.isFinite(value) && Number(value) >= 0, {
       type: "number",
       minimum: 0,
@@ -86,7 +86,7 @@ async function requireKey({ database }: Store, id: KeyId, workspaceId: Workspace
   return key.name;
 }
 
-/** How much of an amount was spent, in percent. It is rounded down, so that it is 100 only once all is spent. */
+/** Percentage of an amount that was spent. It is rounded down: 100 only once all is spent. */
 export const percentOf = ({ cost }: Pick<Spending, "cost">, amount: string): number =>
   Number(1000n * cost / readAmount(amount)!) / 10;
 

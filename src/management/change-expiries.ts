@@ -1,17 +1,17 @@
-// Ends change requests that nobody approved in time, so that the log and its readers learn of it.
+// Ends change requests that were not approved in time, which adds an entry to the log.
 import type { Statement } from "../database/database.ts";
 import { changeRequestTable, planDecision } from "./change-requests.ts";
 import { batch, commitFound } from "./notices.ts";
 import type { Store } from "./operation.ts";
 
-// In no order, so that the index of open requests finds them, however many have ended.
+// In no order: the index of open requests finds them, however many have ended.
 const overdue = (now: number): Statement =>
   changeRequestTable.where(
     `state = 'open' and expires_at <= ? and workspace_id not in (select id from deleted_workspaces) limit ${batch}`,
     [now],
   );
 
-/** Ends the change requests whose time is over. */
+/** Ends the change requests that have expired. */
 export const expireRequests = (store: Store, isOver: () => boolean): Promise<void> =>
   commitFound(
     store,

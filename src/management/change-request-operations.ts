@@ -1,4 +1,4 @@
-// Operations on change requests. Another person than the one who made a request approves it, and that applies it.
+// Operations on change requests. A person other than its maker approves a request, which applies it.
 import { conflict, notFound } from "../common/errors.ts";
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { ChangeRequestId } from "../common/ids.ts";
@@ -31,7 +31,7 @@ import { isSamePerson } from "./people.ts";
 import { setRollout } from "./rollout-operations.ts";
 import * as v from "./values.ts";
 
-/** What an approval performs. */
+/** Operations that approvals perform. */
 const performed: Record<Requestable, AnyOperation> = {
   promoteDeployment: changes.promoteDeployment,
   setRollout,
@@ -43,10 +43,10 @@ const performed: Record<Requestable, AnyOperation> = {
   unprotectDeployment: changes.unprotectDeployment,
 };
 
-/** The operation that an approval of a request performs. Who approves it needs its role. */
+/** The operation that an approval of a request performs. The approver needs its role. */
 export const operationOf = ({ operation }: Pick<ChangeRequest, "operation">): AnyOperation => performed[operation];
 
-/** Whether an operation takes an approval where a deployment needs one. */
+/** True if an operation takes an approval where a deployment needs one. */
 export const isRequestable = ({ id }: Pick<AnyOperation, "id">): boolean => Object.hasOwn(performed, id);
 
 const filter = {
@@ -145,7 +145,7 @@ async function requireOpen(management: Management, id: ChangeRequestId): Promise
   throw conflict(`Change request ${id} is ${state}`, "change_request_closed");
 }
 
-/** The commit of a repository that a request came from. */
+/** Commit of a repository that a request came from. */
 async function originOf({ database }: Management, id: ChangeRequestId): Promise<Origin | null> {
   const sql = "select * from audit_log where target_id = ? and action = 'change.requested'";
   const [row] = await database.read({ sql, args: [id] });
@@ -188,11 +188,11 @@ export const approveChangeRequest = operation({
   },
 });
 
-/** A rollout has a note of its own, and who started it. */
+/** A rollout has its own note and actor. */
 const startOf = ({ cause: { actor } }: Management, { operation, note }: ChangeRequest): object =>
   operation === "setRollout" ? { note, actor } : {};
 
-/** Throws if a caller may be who made a request, or if its token was revoked since. */
+/** Throws if a caller may have made a request, or if its token was revoked since. */
 async function requireOther({ caller, database }: Management, request: ChangeRequest): Promise<void> {
   const { id } = request;
   if (isSamePerson(caller, request)) {

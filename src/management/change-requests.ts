@@ -1,5 +1,5 @@
-// Change requests: changes of deployments that wait for the approval of another person. The operations are in
-// change-request-operations.ts. An approval performs the operation that was asked for, so there is no second way to change a
+// Change requests: changes of deployments that wait for another person's approval. The operations are in
+// change-request-operations.ts. An approval performs the requested operation, so there is no second way to change a
 // deployment.
 import { bounds } from "../common/bounds.ts";
 import { conflict } from "../common/errors.ts";
@@ -78,7 +78,7 @@ export const changeRequestTable = tableOf(
   from change_requests c join deployments d on d.id = c.deployment_id join prompts p on p.id = d.prompt_id`,
 );
 
-/** A request as it is at a time. The table learns with the next minute's checks that one has expired. */
+/** A request as it is at a time. Its row is updated by the checks of the next minute after it has expired. */
 export const shownAt = (request: ChangeRequest, now: number): ChangeRequest =>
   request.state === "open" && now >= request.expiresAt ? { ...request, state: "expired" } : request;
 
@@ -88,16 +88,16 @@ export async function findOpenRequest(database: Database, id: DeploymentId): Pro
   return (await database.read(open)).map(changeRequestTable.toItem)[0];
 }
 
-/** Whether the token that made a request was revoked since. Nobody can approve such a request. */
+/** True if the token that made a request was revoked since. Such a request cannot be approved. */
 export async function isRevoked(database: Database, { tokenId }: Pick<ChangeRequest, "tokenId">): Promise<boolean> {
   const sql = "select 1 from management_tokens where id = ? and revoked_at is not null";
   return tokenId !== null && (await database.read({ sql, args: [tokenId] })).length > 0;
 }
 
-/** Who has the admin token, the database or the embedding code, and so has no name. */
+/** Name for the holder of the admin token, the database or the embedding code. */
 export const operator = "the operator";
 
-/** How messages name who made a request. */
+/** Name of a request's maker in messages. */
 export const makerOf = ({ owner, requestedBy }: ChangeRequest): string => owner ?? (requestedBy || operator);
 
 /** A change of a request, with its entry. */
@@ -126,7 +126,7 @@ export function planDecision(
   };
 }
 
-/** What a request is for. */
+/** Content of a request. */
 export type Wanted =
   & Pick<
     ChangeRequest,
@@ -135,8 +135,9 @@ export type Wanted =
   & { contentHash: string | null; workspaceId: WorkspaceId; revision: number };
 
 /**
- * Plans a request. A caller has one for a deployment: another one, or one with another reason, takes its place, and the
- * same one changes nothing, unless its token was revoked. Throws if somebody else has one, because nobody may withdraw what others wait for.
+ * Plans a request. A caller has one for a deployment: another one, or one with another reason, replaces it, and the
+ * same one changes nothing, unless its token was revoked. Throws if another person has one, because only its maker may
+ * withdraw it.
  */
 export async function planRequest(
   management: Management,
@@ -176,7 +177,7 @@ export async function planRequest(
   };
 }
 
-/** Whether a request is what is wanted, and for the reason that is given, if one is. */
+/** True if a request has this content, and this reason, if one is given. */
 const isSame = ({ operation, input, note }: ChangeRequest, wanted: Wanted, reason: string): boolean =>
   operation === wanted.operation && JSON.stringify(input) === JSON.stringify(wanted.input) &&
   (reason === "" || reason === note);

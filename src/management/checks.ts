@@ -1,5 +1,5 @@
-// What a service looks at each minute, besides the requests that it serves. Each check decides from what the database has, so that
-// any number of services may run them at once.
+// Background checks that a service runs each minute. Each decides from the state of the database, so any number of
+// services may run them at once.
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
 import { checkAlerts } from "./alert-checks.ts";
@@ -11,14 +11,14 @@ import { noticeExpiries } from "./expiry-notices.ts";
 import { checkGuards } from "./rollout-checks.ts";
 
 /**
- * What checks work with. `isOver` says whether to end, and is called between transactions. A check that takes longer than
- * `timeLimit` ms leaves the rest to the next run.
+ * Input of checks. `isOver` returns true if checks must end, and is called between transactions. A check that takes
+ * longer than `timeLimit` ms leaves the rest to the next run.
  */
 export type CheckParts = { store: Store; log?: Log | undefined; isOver(): boolean; timeLimit?: number };
 
 /**
- * A check. One that fails rejects, after it has done what does not depend on the failure. One that has much to do begins with what
- * has waited longest, or takes least, so that a workspace with much of it keeps no other waiting.
+ * A check. On failure it rejects, after all work that does not depend on the failure. With much work it begins with
+ * rows that have waited longest, or take least, so a workspace with much of it keeps no other waiting.
  */
 type Check = { name: string; run(parts: Omit<CheckParts, "timeLimit">): Promise<void> };
 
@@ -55,7 +55,7 @@ export async function runChecks({ timeLimit = Infinity, ...parts }: CheckParts):
   const errors: unknown[] = [];
   for (const { name, run } of checks) {
     if (parts.isOver()) break;
-    // The time begins with the first question for it, so that each run does something, however slow the database is.
+    // The time begins with the first call for it, so each run does something, however slow the database is.
     let startedAt: number | undefined;
     const isLate = () => performance.now() - (startedAt ??= performance.now()) > timeLimit;
     try {

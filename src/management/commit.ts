@@ -1,4 +1,4 @@
-// How management changes the catalog: in one transaction with entries in the audit log, one change after the other.
+// Changes the catalog: in one transaction with entries in the audit log, one change after the other.
 import type { Clock } from "../common/domain.ts";
 import { invalidAdminToken } from "../common/errors.ts";
 import { withoutSecrets } from "../common/ids.ts";
@@ -12,12 +12,12 @@ import type { StoredEntry } from "./audit-chain.ts";
 export type Change = {
   /** A noun and what happened to it: `deployment.promoted`. */
   action: string;
-  /** The id of what changed; null where all workspaces did. */
+  /** Id of the changed thing; null if all workspaces changed. */
   id: string | null;
   workspaceId: WorkspaceId | null;
   /**
-   * The thing before and after, of which the log has the members that differ. Neither has a secret or the text of a prompt;
-   * keys that someone put into a name are masked. A creation has no `before`, a deletion no `after`.
+   * The thing before and after; the log gets the members that differ. Neither has a secret or the text of a prompt;
+   * keys in names are masked. A creation has no `before`, a deletion no `after`.
    */
   before?: object;
   after?: object;
@@ -25,14 +25,14 @@ export type Change = {
   note?: string | undefined;
 };
 
-/** Who makes a change, how and why, and the commit of a repository that it comes from. */
+/** Author of a change, how and why it is made, and the repository commit that it comes from. */
 export type Cause = Pick<StoredEntry, "source" | "actor" | "tokenId" | "note" | "requestId"> & {
   origin?: object | undefined;
 };
 
 /**
- * Runs statements and adds changes to the audit log, in one transaction. Throws `overtaken` and writes nothing if another
- * change was made since the commit was opened, so what was read since then is still true, and the statements need no
+ * Runs statements and adds changes to the audit log, in one transaction. Throws `overtaken` and writes nothing if
+ * another change was made since the commit was opened: data read since then is still true, and the statements need no
  * conditions. An operation commits at most once.
  */
 export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row[][]>;
@@ -41,7 +41,7 @@ export type Commit = (changes: Change[], statements: Statement[]) => Promise<Row
 export const overtaken = new Error("Another change was made first");
 
 /**
- * Opens a commit. All that is read from now on belongs to it. Refuses a token that was revoked since its request came. The log
+ * Opens a commit. All reads from now on belong to it. Refuses a token that was revoked since its request came. The log
  * gets no key, no token and none of `secrets`.
  */
 export async function openCommit(
@@ -80,7 +80,7 @@ async function requireUnrevoked(database: Database, tokenId: string): Promise<vo
   if ((await database.read({ sql, args: [tokenId] })).length === 0) throw invalidAdminToken();
 }
 
-/** The members of a thing that another one has otherwise, as JSON. */
+/** Members of a thing that differ from another one, as JSON. */
 function toDifference(mask: (text: string) => string, thing: object, other: object = {}): string {
   const others = new Map(Object.entries(other));
   const differing = Object.entries(thing).filter(([name, value]) => others.get(name) !== value);

@@ -93,7 +93,7 @@ export const compareStats = operation({
 
 type Read = { side: Side; tally: Tally };
 
-/** Counts the records of versions of a deployment in one pass. An undefined version stands for all of them. */
+/** Counts the records of versions of a deployment in one pass. An undefined version means all of them. */
 async function readSides(
   management: Management,
   deployId: DeploymentId,
@@ -155,7 +155,7 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
   };
 }
 
-/** The interval of the difference of two means, with nulls where there is none. */
+/** Interval of the difference of two means, with nulls if there is none. */
 function meanInterval(a: Moments, b: Moments): { low: number | null; high: number | null } {
   const found = meanDifference([{ a, b }]);
   return found === undefined ? { low: null, high: null } : intervalOf(found);
@@ -185,7 +185,7 @@ const short = (value: number) => minus(String(Number(value.toPrecision(3))));
 
 const mostNamed = 3; // names of feedback in a sentence
 
-/** What the records show. A difference whose interval contains 0 may be chance. */
+/** Differences in the records, as text. One whose interval contains 0 may be chance. */
 function sentenceOf(a: Side, b: Side, { failures, latency, tokens, cost, feedback }: Differences): string {
   const records = a.records + b.records;
   if (a.records === 0 || b.records === 0) {

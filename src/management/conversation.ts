@@ -2,10 +2,10 @@
 import { parseJson, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { isObject } from "../schema/struct.ts";
 
-/** The messages of a text, each as the JSON text of an object. `rest` is that of the other members of a request. */
+/** Messages of a text, each as the JSON text of an object. `rest` is that of the other members of a request. */
 type Conversation = { messages: string[]; rest?: string };
 
-/** The messages of a text that is a message, an array of them, or a request that has one. Undefined for any other text. */
+/** Messages of a text that is a message, an array of messages, or a request with one. Undefined for other texts. */
 export function findConversation(text: string): Conversation | undefined {
   const value = parse(text);
   if (isMessages(value)) return { messages: readItems(text) };

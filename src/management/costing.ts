@@ -1,4 +1,4 @@
-// What the cost of records follows from: the prices, and the models of the versions that they were made with.
+// Data behind the cost of records: the prices, and the models of the versions that they were made with.
 import { createCache } from "../common/cache.ts";
 import { sha256 } from "../common/ids.ts";
 import type { DeploymentId } from "../common/ids.ts";
@@ -38,7 +38,7 @@ export async function readCosting(database: Database, deployIds: DeploymentId[])
   };
 }
 
-const pricings = createCache<Pricing>(4); // Of an imported list, some 3,000 prices, making one takes 20 ms
+const pricings = createCache<Pricing>(4); // Making one of an imported list, some 3,000 prices, takes 20 ms
 
 async function readPricing(database: Database): Promise<{ pricing: Pricing; hash: string }> {
   const rows = await database.read({ sql: "select * from prices" });

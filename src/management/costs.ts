@@ -1,4 +1,4 @@
-// What the records of a month cost a workspace, by deployment, version, key and model.
+// Costs of a workspace's records in a month, by deployment, version, key and model.
 import { decimalText } from "../common/decimal.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
 import { getOrAdd } from "../common/maps.ts";
@@ -118,7 +118,7 @@ function groupBy<K>(all: KeyCosts[], keyOf: (of: KeyCosts) => K): [of: KeyCosts,
   return [...groups.values()];
 }
 
-/** The most expensive ones, with their members, and all others together. */
+/** The most expensive items with their members, and the sum of all others. */
 function rank<Of, Item>(all: [of: Of, costs: Costs][], toItem: (of: Of) => Item, others = emptyCosts()) {
   const ordered = all.map(([of, costs]) => ({ of, costs, total: totalCost(costs.cost) })).sort((a, b) =>
     a.total === b.total ? b.costs.records - a.costs.records : a.total < b.total ? 1 : -1

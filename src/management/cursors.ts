@@ -1,5 +1,5 @@
-// What a caller may hold of the log that all workspaces share, but not read. A plain position in a cursor would tell a workspace
-// how much the others use the service, and so would two positions whose difference is plain.
+// Opaque cursors of the log that all workspaces share. A plain position would reveal to a workspace how much the others
+// use the service, and so would two positions whose difference is plain.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { wrongField } from "../common/errors.ts";
 import { fromBase62, sha256, toBase62, toHexadecimal } from "../common/ids.ts";
@@ -37,7 +37,7 @@ async function open(database: Database, scope: string, cursor: string): Promise<
   return second === 0n ? `${first}` : `${first}_${second}`;
 }
 
-// ms that a search for a page takes. What it finds is read after it, within 300 ms in all
+// ms that a search for a page takes. Its rows are read after it, within 300 ms in all
 const searchTime = 150;
 
 /**
@@ -60,8 +60,8 @@ export async function listSealed<T>(
 }
 
 /**
- * Makes a function that hides the hash of an entry of the audit log from a workspace. The plain one follows from the position,
- * which could be guessed. The hidden one also changes if the entry or one before it does.
+ * Makes a function that hides the hash of an audit log entry from a workspace. The plain hash follows from the
+ * position, which could be guessed. The hidden one also changes if the entry or one before it does.
  */
 export async function hidingHashes(
   database: Database,

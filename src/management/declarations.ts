@@ -1,5 +1,5 @@
-// What a version declares of its variables: their types, examples, and whether they need a value. Declarations are for people
-// and tools; what is served has none.
+// Declarations of a version's variables: their types, examples, and if they need a value. They are for people and
+// tools; served prompts have none.
 import { Refusal, wrongField } from "../common/errors.ts";
 import { jsonText } from "../common/json-text.ts";
 import { isVariable } from "../common/template.ts";
@@ -59,14 +59,14 @@ export const Declarations = rawJson(described(
 ));
 export type Declarations = Infer<typeof Declarations>;
 
-/** Declarations as a version has them: undefined if there are none. Throws if they are too long. `field` names them. */
+/** Declarations as in a version: undefined if empty. Throws if they are too long. `field` names them. */
 export function toDeclarations(given: Declarations | undefined, field = "declarations"): Declarations | undefined {
   const text = given?.text.trim() ?? "{}";
   if (new TextEncoder().encode(text).length > mostBytes) throw wrongField(field, `at most ${mostBytes} bytes of JSON`);
   return text === "{}" ? undefined : given;
 }
 
-/** What is wrong with declarations, each fault at the path of names that it is about. `field` names them in messages. */
+/** Faults of declarations, each with the path of names that it is about. `field` names them in messages. */
 export function faultsOfDeclarations(text: string, field: string): { path: string[]; message: string }[] {
   const struct = exactly({ [field]: Declarations }), declarations: unknown = JSON.parse(text);
   const faultsIn = (path: string[], read: () => unknown) => {

@@ -145,7 +145,7 @@ function removeFrom({ name, key = "id", holder, former, bytes }: Table, first: s
   return `delete from ${name} where (${key}) in (${batch}) returning 1`;
 }
 
-/** Each statement removes a batch. Rows are removed before those that they refer to. */
+/** Each statement removes a batch. Referring rows are removed first. */
 const removals = [...allNouns.values()].reverse().flatMap(({ owner, tables }) =>
   owner === "service" ? [] : tables.filter(({ isRemovedElsewhere }) => !isRemovedElsewhere).reverse()
     .map((table) => removeFrom(table, tables[0]!.name))

@@ -21,19 +21,22 @@ import { isActive, nextNumber, requireWebhook, Webhook } from "./webhooks.ts";
 export type { Send } from "./webhook-attempts.ts";
 
 const batch = 100; // events that become deliveries in one transaction
-const maxBatches = 32; // that one look makes, so that those of many webhooks do not keep what is due from being sent
+const maxBatches = 32; // per look: those of many webhooks must not delay what is due
 const maxTurns = 32; // webhooks to which a process sends at once. One workspace gets half of them
 const turnTime = 60_000; // ms after which another webhook has its turn
 const leaseTime = 60_000; // ms. A process that has not renewed its lease for that long is taken to have ended
 const keepTime = bounds.deliveryDays * 86_400_000; // ms
 const removalBatch = 256; // rows
 
-/** Whether a process may send to a webhook, which is `w`, at `:now`. A lease that ends later than any came from a wrong clock. */
+/**
+ * True if a process may send to a webhook, which is `w`, at `:now`. A lease that ends too late comes from a wrong
+ * clock.
+ */
 const isFree = `(w.leased_until <= :now or w.leased_until > :now + ${2 * leaseTime}) and ${hasCome("w.paused_until")}`;
 
 /**
- * What delivers: its store, how to send, when to end, and what gets the result of each attempt and what failed here. With `isAlone`
- * no other process delivers, so that a lease at its start is of one that has ended.
+ * Parts of delivery: its store, how to send, when to end, and callbacks for the result of each attempt and for local
+ * failures. With `isAlone` no other process delivers: a lease at its start is of one that has ended.
  */
 export type DeliveryParts = {
   store: Store;
@@ -45,8 +48,8 @@ export type DeliveryParts = {
 };
 
 /**
- * Makes what delivers. `look` begins with all that there is to do, and returns whether there are webhooks, or some to finish. `rest` resolves when
- * that has ended: once nothing is due, or after `isOver` with the request that is being sent.
+ * Makes the sender of deliveries. `look` begins all work that is due, and returns whether there are webhooks, or some
+ * to finish. `rest` resolves when it has ended: once nothing is due, or after `isOver` with the request in progress.
  */
 export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>; rest(): Promise<void> } {
   const { store: { database, clock }, isOver, onError } = parts;
@@ -69,7 +72,7 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
       }
       const head = await findHead(database);
       if (head !== seen && await makeDeliveries(parts)) seen = head;
-      // Those of each workspace come in turn, so that the slow receivers of one leave room for those of others.
+      // Webhooks of each workspace come in turn: the slow receivers of one leave room for those of others.
       const rows = await database.read({
         sql: `select w.id, coalesce(w.workspace_id, '') as owner from webhooks w
           where ${isActive} and ${isFree} and (${hasDue})
@@ -93,7 +96,8 @@ export function createDelivery(parts: DeliveryParts): { look(): Promise<boolean>
 }
 
 /**
- * Makes deliveries of events that webhooks have not seen, a batch for each in turn. Returns whether no webhook is behind any more.
+ * Makes deliveries of events that webhooks have not seen, a batch for each in turn. Returns true if no webhook is
+ * behind any more.
  */
 async function makeDeliveries({ store, isOver, onError }: DeliveryParts): Promise<boolean> {
   const rows = await store.database.read({
@@ -109,7 +113,7 @@ async function makeDeliveries({ store, isOver, onError }: DeliveryParts): Promis
     try {
       if (await makeBatch(store, id)) behind.push(id);
     } catch (error) {
-      // One that fails does not keep the others from their events.
+      // A failure does not keep the other webhooks from their events.
       onError(error);
       haveFailed = true;
     }
@@ -117,7 +121,7 @@ async function makeDeliveries({ store, isOver, onError }: DeliveryParts): Promis
   return behind.length === 0 && !haveFailed;
 }
 
-/** Makes the next deliveries of a webhook, unless another process makes them. Returns whether there may be more. */
+/** Makes the next deliveries of a webhook, unless another process makes them. Returns true if there may be more. */
 async function makeBatch({ database, clock }: Store, id: string): Promise<boolean> {
   const sql = `select workspace_id, events, seen from webhooks w where id = ? and ${isActive}`;
   const [row] = await database.read({ sql, args: [id] });
@@ -140,7 +144,7 @@ async function makeBatch({ database, clock }: Store, id: string): Promise<boolea
   return moved!.length === 0 || !isLast;
 }
 
-/** Sends what is due to a webhook, one after the other, if no other process does. */
+/** Sends a webhook's due deliveries, one after the other, if no other process does. */
 async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: WebhookId): Promise<void> {
   const { database, clock } = store;
   const startedAt = performance.now();
@@ -149,7 +153,7 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
     sql: `update webhooks as w set leased_until = :until where w.id = :id and ${isActive} and ${isFree} returning id`,
     args: { id, now: clock(), until },
   }]);
-  // Another process that has it may have leased it until the same moment, so that it must not be released here.
+  // Another process that has it may have leased it until the same moment, so it must not be released here.
   if (taken!.length === 0) return;
   let goesOn = true;
   while (goesOn && !isOver() && performance.now() - startedAt < turnTime) {
@@ -172,7 +176,7 @@ async function takeTurn({ store, send, isOver, onAttempt }: DeliveryParts, id: W
     if (held!.length === 0) return;
     goesOn = pausedUntil === 0 && reason === undefined;
   }
-  // It stays known when it had its turn, as the next one is of those that have waited longest.
+  // The time of its turn stays stored, because the webhooks that have waited longest come next.
   const sql = "update webhooks set leased_until = ? where id = ? and leased_until = ?";
   await database.write([{ sql, args: [clock(), id, until] }]);
 }
@@ -199,8 +203,8 @@ const disableByService = operation({
 });
 
 /**
- * Removes deliveries that have ended and are older than 30 days, a few in each transaction. The last one of a webhook stays, as its
- * number is needed for the next.
+ * Removes deliveries that have ended and are older than 30 days, a few in each transaction. The last one of a webhook
+ * stays: its number is needed for the next.
  */
 export async function removeOldDeliveries(
   { database, clock }: { database: Database; clock: Store["clock"] },

@@ -115,7 +115,7 @@ export const rollBackDeployment = changeOperation({
   },
 });
 
-/** An operation that switches something of a deployment. Its id, its path and its command have this verb. */
+/** An operation that switches a property of a deployment. Its id, its path and its command have this verb. */
 const switching = <const Verb extends string>(
   verb: Verb,
   role: Role,

@@ -1,5 +1,5 @@
-// Writes changes of deployments. Each one honors `If-Match`, increments the revision and adds an entry to the audit log. Where a
-// deployment needs an approval, a change becomes a change request (approvals.ts).
+// Writes changes of deployments. Each one honors `If-Match`, increments the revision and adds an entry to the audit
+// log. If a deployment needs an approval, a change becomes a change request (approvals.ts).
 import { outdated } from "../common/errors.ts";
 import { optional } from "../schema/struct.ts";
 import type { Members } from "../schema/struct.ts";
@@ -34,7 +34,7 @@ export async function requireForChange(management: Management, { id, ifRevision 
   return deployment;
 }
 
-/** Plans a change of members at a time. `columns` has those of them that are stored. */
+/** Plans a change of members at a time. `columns` are the stored ones. */
 export function planChange(
   before: Deployment,
   action: Action,
@@ -58,7 +58,7 @@ export function planChange(
   };
 }
 
-/** How a change of a deployment ends its rollout. Undefined if it goes on. */
+/** Outcome of a rollout by a change of its deployment. Undefined if it goes on. */
 function outcomeOf(
   { version }: ActiveRollout,
   action: Action,
@@ -70,7 +70,7 @@ function outcomeOf(
   return typeof archivedAt === "number" ? "archived" : undefined;
 }
 
-/** Settles making a version live in a deployment, unless it is live already. `hash` is that of its content. */
+/** Makes or requests a version live in a deployment, unless it is live already. `hash` is that of its content. */
 export async function settlePromotion(
   management: Management,
   before: Deployment,
@@ -84,7 +84,7 @@ export async function settlePromotion(
   return await settle(management, plan, hash);
 }
 
-/** The same of a new deployment, which needs no approval yet. */
+/** Creates a deployment. A new one needs no approval yet. */
 export const settleNew = ({ deployment, change, statements }: DeploymentPlan): Settled => ({
   ...{ changes: [change], statements },
   result: { ...deployment, changed: true },
@@ -101,7 +101,7 @@ export async function changeDeployment(
   return await commitPlan(management, planChange(before, action, members, columns, management.clock()));
 }
 
-/** Stops the rollout in progress, so that all callers get the live version. */
+/** Stops the rollout in progress: all callers get the live version. */
 export async function stopRolloutOf(
   management: Management,
   before: Deployment & { rollout: ActiveRollout },
@@ -126,7 +126,7 @@ export async function commitPlan(
   return result;
 }
 
-/** Switches a deployment on or off, unless it is so already. */
+/** Switches a deployment on or off, unless it already is. */
 export async function setActive(
   management: Management,
   action: Action,

@@ -46,7 +46,7 @@ export const DeploymentResult = shape("DeploymentResult", {
 });
 export type DeploymentResult = Infer<typeof DeploymentResult>;
 
-/** The change request that a change of a deployment has opened. */
+/** The change request that a change has opened. */
 export const requestsOf = ({ request }: Pick<DeploymentResult, "request">): string[] =>
   request === undefined ? [] : [request.id];
 
@@ -89,12 +89,12 @@ export async function requireDeploymentRoom(
 /** A planned change: the deployment as it will be, the entry of the audit log, and the statements. */
 export type DeploymentPlan = { deployment: Deployment; change: Change; statements: Statement[] };
 
-/** The statements that find a deployment by id, or deployments by a condition, and the reader of their rows. */
+/** Statements that find a deployment by id, or deployments by a condition, and the reader of their rows. */
 export const findDeployment = table.byId;
 export const findDeployments = table.where;
 export const toDeployment = table.toItem;
 
-/** An input member: where to take the version from. */
+/** Input member: the source of the version. */
 export const sourceDeployment = described(
   v.deploymentOfPrompt,
   "Instead of `version`: another deployment of the prompt, whose live version to take",
@@ -136,7 +136,7 @@ export const createDeployment = createOperation({
   },
 });
 
-/** The version that is live in the deployment of a prompt that has this name, id or reference. */
+/** Live version of a prompt's deployment with this name, id or reference. */
 export async function findLiveVersion({ database }: Store, promptId: PromptId, ref: string): Promise<number> {
   const rows = await database.read(findDeployments("prompt_id = ? and ? in (id, name, reference)", [promptId, ref]));
   const [source] = rows.map(toDeployment);

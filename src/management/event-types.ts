@@ -3,7 +3,7 @@ import { invalidField } from "../common/errors.ts";
 import { refined } from "../schema/struct.ts";
 import { matching } from "../schema/values.ts";
 
-/** The types of events, with what each means. They are the actions of the audit log, but for those in `actions`. */
+/** Types of events with their meanings. They are the actions of the audit log, but for those in `actions`. */
 export const eventTypes = {
   "workspace.created": "A workspace was created",
   "workspace.updated": "A setting of a workspace changed, such as its quota",
@@ -76,7 +76,7 @@ export const eventTypes = {
   "alert.resolved": "An alert is resolved",
 } as const;
 
-/** The types of events that nobody causes. The note of such an event is a sentence with its numbers. */
+/** Types of events without an author. The note of such an event is a sentence with its numbers. */
 const found: ReadonlySet<string> = new Set<keyof typeof eventTypes>([
   "quota.reached",
   "quota.forecast",
@@ -89,14 +89,14 @@ const found: ReadonlySet<string> = new Set<keyof typeof eventTypes>([
   "backup.failed",
   "backup.recovered",
 ]);
-/** Whether such events are what a service finds, and nobody does. */
+/** True if a service finds such events, and no person causes them. */
 export const isFound = (type: string): boolean => found.has(type);
 
-/** The actions of the audit log whose events have another name. */
+/** Actions of the audit log whose events have another name. */
 const actions: Partial<Record<string, string>> = { "prompt.version_published": "prompt.pushed" };
-/** The action that events of a type are entries of. */
+/** Action of the entries behind events of a type. */
 export const actionOf = (type: string): string => actions[type] ?? type;
-/** The type of the events of an action. */
+/** Type of the events of an action. */
 export const typeOf = (action: string): string =>
   Object.keys(actions).find((type) => actions[type] === action) ?? action;
 
@@ -104,7 +104,7 @@ const knownTypes = Object.keys(eventTypes);
 const typesPattern = String.raw`^[a-z_]+\.([a-z_]+|\*)(,[a-z_]+\.([a-z_]+|\*))*$`;
 const maxTypesLength = 2000; // characters
 
-/** Which events somebody wants: their types, or `deployment.*` for all of a noun. */
+/** Filter of events: their types, or `deployment.*` for all of a noun. */
 export const typesWanted = refined(
   matching("types of events such as deployment.*,key.created", typesPattern),
   ({ length }) => length <= maxTypesLength,

@@ -48,7 +48,7 @@ export const Event = shape("Event", {
 });
 export type Event = Infer<typeof Event>;
 
-/** The versions that an event is about: `v1 → v2`, or `v1` for the first one. */
+/** Versions in an event: `v1 → v2`, or `v1` for the first one. */
 export const versionsText = ({ from, to }: Event): string =>
   [from, to].flatMap((version) => version === null ? [] : `v${version}`).join(" → ");
 
@@ -105,7 +105,7 @@ export const listEvents = operation({
   },
 });
 
-/** Who reads events: a caller, or a webhook of one workspace or of all. */
+/** Reader of events: a caller, or a webhook of one workspace or of all. */
 type Reader = Pick<Management, "database"> & { caller: Pick<Management["caller"], "workspaceId"> };
 
 type Request = { start: number; wanted: string | null; workspaceId: WorkspaceId | null; limit: number };
@@ -117,7 +117,7 @@ async function poll(management: Management, request: Request, isOver: () => bool
   let { start } = request, seen: number | undefined;
   for (let looks = wait * 1000 / pollInterval; looks > 0 && !isOver(); looks--) {
     await new Promise((resolve) => setTimeout(resolve, pollInterval));
-    // Counting the events of a workspace takes as long as it has many.
+    // Counting a workspace's events takes time in proportion to their number.
     const head = await findHead(management.database);
     if (head === seen) continue;
     seen = head;
@@ -130,7 +130,7 @@ async function poll(management: Management, request: Request, isOver: () => bool
   return { items: [], next: start };
 }
 
-/** The position of the newest event. */
+/** Position of the newest event. */
 async function findNewest(reader: Reader): Promise<number> {
   const { database, caller } = reader;
   return caller.workspaceId === undefined ? await findHead(database) : await toOwn(reader, Number.MAX_SAFE_INTEGER);
@@ -141,14 +141,14 @@ export async function findHead(database: Database): Promise<number> {
   return integer((await database.read({ sql: "select position from audit_head where id = 1" }))[0]!, "position");
 }
 
-/** A position of the whole log among the events of the reader: how many there are up to it. */
+/** Position of the whole log among the reader's events: the number of them up to it. */
 async function toOwn({ database, caller: { workspaceId: bound } }: Reader, position: number): Promise<number> {
   if (bound === undefined) return position;
   const sql = "select count(*) as number from audit_log where workspace_id = ? and position <= ?";
   return integer((await database.read({ sql, args: [bound, position] }))[0]!, "number");
 }
 
-/** The position in the whole log of an event of the reader. */
+/** Position in the whole log of an event of the reader. */
 async function fromOwn({ database, caller: { workspaceId: bound } }: Reader, number: number): Promise<number> {
   if (bound === undefined) return number;
   const sql = "select position from audit_log where workspace_id = ? order by position limit 1 offset ?";
@@ -172,7 +172,7 @@ export async function readBehind(
   return { items, next: isLast ? head : await fromOwn(reader, next), isLast };
 }
 
-/** For a token of one workspace its events have numbers of their own: a position among all would tell what others do. */
+/** A token of one workspace gets its own numbers: a position among all would reveal others' activity. */
 const numbered = (isBound: boolean) =>
   isBound
     ? `select *, :start + row_number() over (order by position) as number from (
@@ -207,7 +207,7 @@ async function readEvents(
   return { items, next: candidates < limit && rows.length === candidates ? newest : items.at(-1)!.position };
 }
 
-/** What things are called now. Those that are gone have no name. */
+/** Current names of things. Deleted ones have no name. */
 async function findNames(database: Database, ids: string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await database.read({ sql: titles, args: { ids: JSON.stringify(ids) } });
@@ -247,7 +247,7 @@ type State = Record<string, unknown>;
 
 const readState = (json: string | null): State => Object.fromEntries(readMembers(json));
 
-/** Hashes of secrets are no use to who follows the events, and the origin has a member of its own. */
+/** Hashes of secrets are no use to readers of events, and the origin has its own member. */
 const withoutHashes = ({ hash: _, secretHash: _secret, origin: _origin, ...rest }: State): State => rest;
 
 const nameIn = ({ name }: State): string | undefined => typeof name === "string" ? name : undefined;

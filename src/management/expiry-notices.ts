@@ -1,4 +1,4 @@
-// Says when an API key or a management token will expire.
+// Notices for API keys and management tokens that will expire.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Row } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
@@ -10,8 +10,8 @@ import type { Store } from "./operation.ts";
 const day = 86_400_000; // ms
 
 /**
- * Fourteen days before the expiry, and three. A secret that is issued later than that has nothing to say. Once three days are left,
- * the fourteen have passed.
+ * Notices fourteen days before the expiry, and three. Secrets with a shorter lifetime get none. Once three days are
+ * left, the fourteen have passed.
  */
 const expiring = (noun: "key" | "token") => `
   select '${noun}' as noun, h.id, h.workspace_id, h.name, h.expires_at, s.days

@@ -7,7 +7,7 @@ import { predicate } from "../schema/struct.ts";
 
 export const exportFormats = ["ndjson", "csv", "promptfoo"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
-/** An export. `name` is the name for a file of it, without an extension. The text comes in parts, one per page. */
+/** An export. `name` is the file name without an extension. The text comes in parts, one per page. */
 export type Export = { name: string; format: ExportFormat; text: AsyncGenerator<string> };
 
 /** The media type of each format. */
@@ -25,26 +25,26 @@ export async function* toLines(pages: AsyncIterable<object[]>): AsyncGenerator<s
   for await (const page of pages) yield page.map(toJsonLine).join("");
 }
 
-/** Writes records as CSV. `names` are those of feedback in the workspace, which have columns. */
+/** Writes records as CSV. `names` are the workspace's feedback names, which have columns. */
 export async function* toCsv(pages: AsyncIterable<Diagnosis[]>, names: string[]): AsyncGenerator<string> {
   const ofFeedback = names.length === 0 ? [] : ["feedback", ...names.map((name) => `feedback.${name}`)];
   yield `${[...columns, ...ofFeedback].join(",")}\r\n`;
   for await (const page of pages) yield page.map((diagnosis) => toCsvLine(diagnosis, names)).join("");
 }
 
-/** In JSON text a line break can only stand between tokens, where a space means the same. */
+/** In JSON text, line breaks can only be between tokens, where a space is equivalent. */
 const toJsonLine = (item: object): string => `${stringify(item).replace(/[\r\n]+/g, " ")}\n`;
 
 const own = ["id", "createdAt", "promptVersion", "sessionId", "status"];
 const given = ["latency", "startAt", "endAt", "additional_properties"];
-// They came later than the others, so that they stand behind them.
+// Added later than the others, so they come after them.
 const added = ["reference", "deployId", "keyId", "statusName"];
 const columns = [...own, "input", "output", ...given, "content", "other", ...added];
 
 /**
- * The columns `input` and `output` are the texts in `content`. The column `content` is empty unless there is more to
- * it: other members, or an empty text. `other` has all other members of the record. `feedback` has all of it as JSON, and the
- * columns behind it what it says under each name.
+ * The columns `input` and `output` are the texts in `content`. The column `content` is empty unless it has more: other
+ * members, or an empty text. `other` has all other members of the record. `feedback` has all of it as JSON, and the
+ * columns after it the value under each name.
  */
 function toCsvLine({ feedback, ...diagnosis }: Diagnosis, names: string[]): string {
   const { input, output, ...more } = readTexts(diagnosis.content);
@@ -62,18 +62,18 @@ function toCsvLine({ feedback, ...diagnosis }: Diagnosis, names: string[]): stri
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-/** The content of a record: its texts, and whatever else there is. */
+/** Content of a record: its texts, and any other members. */
 export const readTexts = (content: Diagnosis[string] | undefined) =>
   JSON.parse(stringify(content)) as { input?: string; output?: string; [member: string]: unknown };
 
-/** All of the feedback on a record, and what it says under each name. */
+/** All feedback on a record, and its value under each name. */
 export function toFeedbackCells(feedback: Diagnosis[string] | undefined, names: string[]): unknown[] {
   const pieces: Feedback[] = feedback === undefined ? [] : JSON.parse(stringify(feedback));
   const byName = groupBy(pieces, ({ name }) => name);
   return [feedback ?? null, ...names.map((name) => together(byName.get(name) ?? []))];
 }
 
-/** What several authors say under one name: the mean of numbers, the share of true, or all labels. */
+/** Value of several authors under one name: the mean of numbers, the share of true, or all labels. */
 function together(pieces: Feedback[]): FeedbackValue | null {
   const values = pieces.map(({ value }) => value);
   if (values.length < 2) return values[0] ?? null;
@@ -84,8 +84,8 @@ function together(pieces: Feedback[]): FeedbackValue | null {
 /** A time outside the range of dates stays a number. */
 export const toIsoTime = (at: number) => Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at;
 
-// Spreadsheets run a text that begins with one of these characters as a formula, unless a quote precedes it. A text that
-// has the quote already gets another one, so that removing one quote restores every text.
+// Spreadsheets run a text that begins with one of these characters as a formula, unless a quote precedes it. A text
+// that already has the quote gets another one: removing one quote restores every text.
 const formula = /^'*[=+\-@\t\r]/;
 
 function toCell(value: unknown): string {

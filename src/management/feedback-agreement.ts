@@ -1,4 +1,4 @@
-// The agreement of two authors of feedback.
+// Agreement of two authors of feedback.
 import { findAgreement } from "../ledger/feedback-agreement.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { described, orNull, refined, shape } from "../schema/struct.ts";

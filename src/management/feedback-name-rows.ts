@@ -18,13 +18,15 @@ const entriesSql = `
   where target_id in (select value from json_each(:ids)) and action glob 'feedback_name.*'
     and (target_id, position) > (:id, :position) order by target_id, position limit ${pageEntries}`;
 
-/** What a name has that was only used, besides its kind. Entries have the members that they change. */
+/** Members of a name that was only used, without its kind. Entries have the members that they change. */
 const ofUse = ["minimum", "maximum", "labels", "better"].map((member): [string, string] => [member, "null"]);
 
-/** What the entries of a name leave behind: the JSON text of each member of which they tell. */
+/** State of a name after its entries: the JSON text of each member in them. */
 type History = { state: Map<string, string>; position: number };
 
-/** Compares the names of the workspaces after an id. `last` is where the next page begins; undefined on the last one. */
+/**
+ * Compares the names of the workspaces after an id. `last` is the start of the next page; undefined on the last one.
+ */
 export async function compareNames(database: Database, after: string) {
   const ids = (await database.read({ sql: idsSql, args: [after] })).map((row) => text(row, "id"));
   const faults: RowFault[] = [];
@@ -53,7 +55,7 @@ export async function compareNames(database: Database, after: string) {
   return { faults, last: ids.length < pageRows ? undefined : ids.at(-1) };
 }
 
-/** The histories of names by their workspaces. Calls `add` with entries that found what the entries before had not left. */
+/** Histories of names by workspace. Calls `add` with entries whose `before` differs from the earlier entries. */
 async function readHistories(
   database: Database,
   ids: string[],

@@ -55,7 +55,7 @@ export async function readFeedbackNames({ database }: Store, workspaceId: Worksp
   return (await database.read({ sql, args: [workspaceId] })).map(toRule);
 }
 
-/** What a rule was before a change. Without the name, which the audit log then has among the members that differ. */
+/** A rule before a change, without its name, which the audit log then has as a differing member. */
 const unnamed = ({ name: _, ...rule }: FeedbackNameRule): object => rule;
 
 const FeedbackNames = shape("FeedbackNames", { names: listOf(FeedbackNameRule) });
