@@ -52,8 +52,8 @@ export async function readAuthorized<T>(
 export type ValidKey = { keyHash: string; workspaceId: WorkspaceId };
 
 /**
- * The hash of the API key of a request with a body, and its workspace. The body is not read before the key is known to be
- * valid. A key that was valid when the ledger last saw it is not looked up again.
+ * The hash of the API key of a request with a body, and its workspace. The body is not read before the key is known to
+ * be valid. A key that was valid when the ledger last saw it is not looked up again.
  */
 export async function readValidKey(
   ctx: RequestContext,

@@ -1,6 +1,7 @@
-// Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget, in which no
-// workspace can shut out another. The rest of a body is never cancelled before the response is sent: cancelling may never
-// settle (a cloned Request), may reset the connection before the response, or may throw inside the host's adapter.
+// Reads request bodies as UTF-8, bounded in bytes, chunks and time. All bodies of a service share one budget, in which
+// no workspace can shut out another. The rest of a body is never cancelled before the response is sent: cancelling may
+// never settle (a cloned Request), may reset the connection before the response, or may throw inside the host's
+// adapter.
 import {
   bodiesOverloaded,
   bodyEncoded,
@@ -18,8 +19,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const bodyOverhead = 4_096; // bytes counted for each request on top of its body: many empty bodies cost memory too
 
 /**
- * The body as text. Its bytes count against the budget until the request is answered. `owner` is the workspace, or another
- * name, that the request was authenticated for.
+ * The body as text. Its bytes count against the budget until the request is answered. `owner` is the workspace, or
+ * another name, that the request was authenticated for.
  */
 export async function readText(ctx: RequestContext, { bodyLimit, bodies }: Context, owner: string): Promise<string> {
   const reserve = (bytes: number) => {
@@ -48,8 +49,8 @@ export async function readBounded(
   }
 }
 
-// A body up to this size is read at once, at a fraction of the cost of a stream. The client decides how a larger body is
-// cut into chunks, and some runtimes keep an object for each chunk.
+// A body up to this size is read at once, at a fraction of the cost of a stream. The client decides how a larger body
+// is cut into chunks, and some runtimes keep an object for each chunk.
 const maxReadAtOnce = 65_536; // bytes
 
 async function readBytes(
@@ -65,7 +66,7 @@ async function readBytes(
       reserve(declared!);
       return new Uint8Array(await within(limit.time, request.arrayBuffer()));
     }
-    // One buffer, so that the chunks can be collected at once: a chunk may cost a runtime kilobytes, whatever its size.
+    // One buffer lets the chunks be collected at once: a chunk may cost a runtime kilobytes, whatever its size.
     const buffer = growingBuffer(limit.bytes, reserve);
     await readStream(ctx, limit, buffer.append);
     return buffer.bytes();
@@ -83,9 +84,9 @@ function declaredLength({ headers }: Request): number | undefined {
 const isSmall = (request: Request): boolean => (declaredLength(request) ?? Infinity) <= maxReadAtOnce;
 
 /**
- * Reads a body, and throws if something else has read it before. That shows in one of three ways, none of which a client
- * can cause: `bodyUsed` is true, reading throws a TypeError although the client is connected, or the body is empty
- * although it declares a length.
+ * Reads a body, and throws if something else has read it before. That shows in one of three ways, none of which a
+ * client can cause: `bodyUsed` is true, reading throws a TypeError although the client is connected, or the body is
+ * empty although it declares a length.
  */
 async function orConsumed(request: Request, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
   if (request.bodyUsed) throw new Error(consumed);

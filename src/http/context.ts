@@ -1,4 +1,4 @@
-// What every handler gets: the request with its log context, and the parts of the service. There are no globals.
+// Context of handlers: the request with its log context, and the parts of the service. There are no globals.
 import type { Cache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";

@@ -12,7 +12,7 @@ import { refuse, toRefusal, toResponse } from "./respond.ts";
 import type { Answer } from "./respond.ts";
 import { requestIdOf, traceOf } from "./tracing.ts";
 
-/** Answers a request. `isGone` returns true if the client has closed the connection, on runtimes that can. */
+/** Answers a request. `isGone` returns true if the client has closed the connection, where reported. */
 export type Handler = (request: Request, isGone?: () => boolean) => Promise<Response>;
 
 /** The fetch handler of some routes under a base path. It answers every request and never rejects. */
@@ -64,7 +64,7 @@ export function handlerOf(route: Route, context: Context, basePath: string): Han
     }
   };
 
-  /** A refusal is the answer. From any other error the client learns only whether to retry. */
+  /** A refusal is answered as it is. From any other error the client learns only whether to retry. */
   async function answerTo(ctx: RequestContext): Promise<{ answer: Answer; cause?: unknown }> {
     const { request } = ctx;
     try {

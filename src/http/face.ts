@@ -28,11 +28,11 @@ export type Face<Members extends object = object> = {
   readonly needs?: string;
   /** Secrets that must not show up in logs and responses. */
   readonly secrets: readonly string[];
-  /** Creates its routes below a base path, beside other faces. Returns a function that opens them for a service. */
+  /** Creates its routes below a base path, with other faces. Returns a function that opens them for a service. */
   mount(basePath: string, faces: readonly Face[]): (host: FaceHost) => Route;
   /** Its part of the OpenAPI description. */
   describe(): FaceDescription;
-  /** Makes its members of a service. Each call asks `open` for its host. */
+  /** Makes its members of a service. Each call gets its host from `open`. */
   extend?(open: () => FaceHost): Members;
 };
 

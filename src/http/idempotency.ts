@@ -12,8 +12,8 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
 }
 
 /**
- * The key with a fingerprint of the request; undefined without a key. The key is only compared, and might be a secret, so
- * it is hashed.
+ * The key with a fingerprint of the request; undefined without a key. The key is only compared, and might be a secret,
+ * so it is hashed.
  */
 export async function toIdempotencyKey(
   key: string | undefined,

@@ -1,5 +1,5 @@
-// Responses of long management work. They may start before their output is ready, exports are streamed, and nothing more is
-// read once the client has disconnected.
+// Responses of long management work. They may start before their output is ready, exports are streamed, and nothing
+// more is read once the client has disconnected.
 import { stringify } from "../common/json-text.ts";
 import { withTimeout } from "../common/timeout.ts";
 import { mediaTypes } from "../management/export.ts";
@@ -49,7 +49,9 @@ export function createLongAnswer({ longStore, longWork, sendExport }: Management
   };
 }
 
-/** The header of a response that starts before its content is ready. nginx would keep its parts until it is complete. */
+/**
+ * The header of a response that starts before its content is ready. nginx would keep its parts until it is complete.
+ */
 export const unbuffered = (): HeaderValues => ({ "X-Accel-Buffering": "no" });
 
 /** Placeholder for an output not yet ready. */

@@ -45,9 +45,9 @@ const maxKnown = 1_000; // tokens
 const listTtl = 1_000; // ms
 
 /**
- * After `maxFailures` in a minute, the gate looks up only tokens that it has found valid before, or that are in a list of
- * all valid ones. It reads that list at most once a second, however many guesses there are. The gate keeps hashes only to
- * distinguish tokens from guesses: each request looks its token up, so that a revoked one is refused at once.
+ * After `maxFailures` in a minute, the gate looks up only tokens that it has found valid before, or that are in a list
+ * of all valid ones. It reads that list at most once a second, however many guesses there are. The gate keeps hashes
+ * only to distinguish tokens from guesses: each request looks its token up, to refuse a revoked one at once.
  */
 export function createGate(adminToken: string | undefined): Gate {
   const known = createCache<true>(maxKnown);
@@ -91,7 +91,7 @@ export function createGate(adminToken: string | undefined): Gate {
     const now = store.clock();
     const began = Math.floor(now / minute);
     if (began !== current) [current, failures] = [began, 0];
-    // A token counts as a failure until its lookup finds it, so that many concurrent guesses are limited too.
+    // A token counts as a failure until its lookup finds it, which also limits concurrent guesses.
     const isGuess = hash === undefined || known.get(hash) === undefined && !lookupsOf(store).has(hash);
     if (isGuess && failures >= maxFailures && !(hash !== undefined && await isListed(store, hash))) {
       return { retryAfter: Math.ceil(((began + 1) * minute - now) / 1000) };

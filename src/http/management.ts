@@ -63,9 +63,9 @@ const checks: Checks = {
 export type ManagementMembers = { admin: Admin };
 
 /**
- * Management. Its API is under `/admin/v1`, where every request needs `adminToken` or a management token. With `tokens` it
- * is on without `adminToken` too. With neither every request gets 404 with the code `management_off`. Code of the same
- * process needs no token: each operation is a function of `service.admin`.
+ * Management. Its API is under `/admin/v1`, where every request needs `adminToken` or a management token. With `tokens`
+ * it is on without `adminToken` too. With neither every request gets 404 with the code `management_off`. Code of the
+ * same process needs no token: each operation is a function of `service.admin`.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [management()] });
@@ -222,8 +222,8 @@ const manage = (operation: AnyOperation) => async (ctx: RequestContext, context:
 };
 
 /**
- * A path below `adminPath` as a reference relative to the URL of the request. A host may strip the path that it mounts the
- * service under, so the service does not know its full URL.
+ * A path below `adminPath` as a reference relative to the URL of the request. A host may strip the path that it mounts
+ * the service under, so the service does not know its full URL.
  */
 function toReference(path: string, operation: AnyOperation, { url }: Request): string {
   const [trailingSlashes] = /\/*$/.exec(new URL(url).pathname)!;

@@ -191,7 +191,9 @@ const refused = {
   },
 } satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
-/** Describes kinds of refusals: their responses as components, whose names begin with `prefix`, and references to them. */
+/**
+ * Describes kinds of refusals: their responses as components, whose names begin with `prefix`, and references to them.
+ */
 export const describeRefusals = <Kind extends ErrorKind>(
   kinds: Record<Kind, RefusedKind>,
   errorStruct: object,

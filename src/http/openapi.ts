@@ -144,7 +144,7 @@ const readRoot = readsOf("probeRoot", {
   refused: ["invalid"],
 });
 
-// Anyone may ask for the description and not read it, and each such response costs memory.
+// Anyone may request the description and not read it, and each such response costs memory.
 const maxInFlight = 1_000; // requests, beyond which it is refused
 
 const describe = readsOf("probeDescription", {

@@ -48,7 +48,7 @@ const longest = 3 * timeout; // ms: an exchange makes three requests, one after 
 export function boundExchanges(): (now: number) => () => void {
   const running = new Map<symbol, number>(); // when each began
   return (now) => {
-    // A Worker whose client has left never ends it.
+    // A Worker whose client has left never ends its exchange.
     for (const [id, began] of running) if (!(now >= began && now < began + longest)) running.delete(id);
     if (running.size >= mostExchanges) throw providerAway(`${mostExchanges} sign-ins wait for its answer`);
     const id = Symbol();

@@ -9,8 +9,8 @@ export type Submitted = Pick<Submit, "record"> & Required<Pick<Submit, "promptVe
 const numbers = ["status", "latency", "startAt", "endAt"];
 
 /**
- * Stores scalars that the specification types as values (1.0 is the integer 1). Everything else is stored as the text that
- * was sent, even a number that a double would round.
+ * Stores scalars that the specification types as values (1.0 is the integer 1). Everything else is stored as the text
+ * that was sent, even a number that a double would round.
  */
 export function toSubmitted({ value, members }: { value: DiagnosisRequest; members: Map<string, string> }): Submitted {
   const { sessionId, status, promptVersion, rollout } = value;

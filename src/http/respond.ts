@@ -22,7 +22,9 @@ import type { Sending } from "./stream.ts";
 
 export type HeaderValues = Record<string, string>;
 
-/** The response of a handler. `headers` is a fresh object, to which more are added. `error` is the kind of a refusal. */
+/**
+ * The response of a handler. `headers` is a fresh object, to which more are added. `error` is the kind of a refusal.
+ */
 export type Answer = {
   status: number;
   headers: HeaderValues;

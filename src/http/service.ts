@@ -60,8 +60,8 @@ export type ServiceSettings<Faces extends readonly Face[] = readonly Face[]> = {
 };
 
 /**
- * The database: a URL, a URL with its token, or a libSQL client that the embedder owns and closes. A client of a file needs
- * `concurrency: 1`, because pragmas apply to one connection.
+ * The database: a URL, a URL with its token, or a libSQL client that the embedder owns and closes. A client of a file
+ * needs `concurrency: 1`, because pragmas apply to one connection.
  */
 export type ServiceOptions<Faces extends readonly Face[] = readonly Face[]> =
   & ServiceSettings<Faces>
@@ -122,13 +122,13 @@ export const serviceOver = (open: (source: DatabaseSource) => Database): CreateS
 export type OpenOptions<Faces extends readonly Face[] = readonly Face[]> = ServiceOptions<Faces> & {
   /**
    * `migrate` brings the schema up to date, and creates a file that does not exist. Each migration is a line of `log`.
-   * `check` rejects if the database is away or has another schema. `trust` does neither, and opens nothing yet. Default:
-   * `migrate`.
+   * `check` rejects if the database is away or has another schema. `trust` does neither, and opens nothing yet.
+   * Default: `migrate`.
    */
   schema?: SchemaMode | undefined;
 };
 
-/** Makes a service once its database is as `schema` says. Rejects with a `Refusal`. */
+/** Makes a service once its database is as `schema` requires. Rejects with a `Refusal`. */
 export type OpenService = <const Faces extends readonly Face[] = []>(
   options: OpenOptions<Faces> & Checked<Faces>,
 ) => Promise<Service & Extensions<Faces>>;
@@ -203,8 +203,8 @@ export function assemble(database: Database, settings: ServiceSettings, shared: 
   async function close({ timeout = closeTimeout }: { timeout?: number | undefined } = {}): Promise<void> {
     await withTimeout(timeout, inFlight.close(), () => {});
     await database.close();
-    // Runtimes release the driver's resources between tasks. Without a task in between, a loop that opens and closes services
-    // runs out of file descriptors.
+    // Runtimes release the driver's resources between tasks. Without a task in between, a loop that opens and closes
+    // services runs out of file descriptors.
     await endOfTick();
   }
 

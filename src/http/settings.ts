@@ -10,8 +10,8 @@ import type { Face } from "./face.ts";
 export const defaultMaxBodyBytes = 1024 * 1024;
 export const defaultBodyBudgetBytes = 64 * defaultMaxBodyBytes;
 
-// A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the limit:
-// it holds a body several times.
+// A libSQL server accepts 5 MB per argument, and escaping can double the size of a body. On a file, memory is the
+// limit: it holds a body several times.
 /** The largest body that a database can store, in bytes. */
 export const bodyLimitOf = (isFile: boolean): number => (isFile ? 64 : 2) * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-// What the package exports on every platform, besides its functions.
+// Exports of the package on every platform, without its functions.
 export { MissingVariablesError } from "../client/errors.ts";
 export { fillMessages as render } from "../client/fill.ts";
 export type { FillOptions, MessageLists, Values } from "../client/fill.ts";
