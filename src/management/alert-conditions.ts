@@ -9,7 +9,7 @@ import type { Limited } from "./limits.ts";
 import { requireFailures } from "./statuses.ts";
 import type { StatusName } from "./statuses.ts";
 
-/** A measure in statistics: a number, and the number of its records. Null if there is none. */
+/** A measure in statistics: a number, and the number of its records. Null without one. */
 type Reading = { value: number | null; records: number };
 
 /** Counts in the window of an alert. `reads` is 0 if no alert needs it. */

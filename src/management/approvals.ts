@@ -49,8 +49,8 @@ const protection = ({ isProtected, approvals }: Deployment) =>
   approvals > 0 ? "changed with an approval" : isProtected ? "changed without approval" : "not protected";
 
 /**
- * The changes that take an approval. The others are exempt, because they must be possible at once: a rollback, a deactivation,
- * and the end of a rollout.
+ * The changes that take an approval. The others are exempt, because they must be possible at once: a rollback, a
+ * deactivation, and the end of a rollout.
  */
 const forms: Partial<Record<Action, Form>> = {
   promoted: form(

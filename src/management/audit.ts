@@ -1,4 +1,5 @@
-// The audit log: who changed what, and when. Each entry is written in the transaction of its change, and never modified.
+// The audit log: who changed what, and when. Each entry is written in the transaction of its change, and never
+// modified.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { notFound } from "../common/errors.ts";
 import type { TokenId, WorkspaceId } from "../common/ids.ts";

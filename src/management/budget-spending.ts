@@ -124,7 +124,7 @@ const toCurrent = (budget: Counted, starts: Starts): Counted =>
 async function openCounter({ database, clock }: Store, budgets: Counted[], starts: Starts) {
   const deployments = await listOfWorkspace({ database, clock }, budgets[0]!.workspaceId);
   const deployIds = deployments.map(({ id }) => id);
-  // It is read after the end of the log, so that it has the models of all versions that records name.
+  // Read after the end of the log: it then has the models of all versions that records name.
   const costing = await readCosting(database, deployIds);
   const from = Math.min(...budgets.map(({ per }) => starts[per]));
   const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };

@@ -155,7 +155,7 @@ function differencesOf({ side: a, tally: first }: Read, { side: b, tally: second
   };
 }
 
-/** Interval of the difference of two means, with nulls if there is none. */
+/** Interval of the difference of two means, with nulls if unknown. */
 function meanInterval(a: Moments, b: Moments): { low: number | null; high: number | null } {
   const found = meanDifference([{ a, b }]);
   return found === undefined ? { low: null, high: null } : intervalOf(found);

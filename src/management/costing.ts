@@ -1,4 +1,4 @@
-// Data behind the cost of records: the prices, and the models of the versions that they were made with.
+// Inputs of the cost of records: the prices, and the models of the versions that they were made with.
 import { createCache } from "../common/cache.ts";
 import { sha256 } from "../common/ids.ts";
 import type { DeploymentId } from "../common/ids.ts";

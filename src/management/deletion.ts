@@ -1,5 +1,5 @@
 // Deletes a workspace with everything that belongs to it. The first transaction disables its keys and hides it. Small
-// transactions remove the rest. They remove calls before the keys and deployments that these refer to, so that the ledger
+// transactions remove the rest. They remove calls before the keys and deployments that these refer to: the ledger
 // always balances.
 import { conflict, notFound } from "../common/errors.ts";
 import type { Clock } from "../common/domain.ts";

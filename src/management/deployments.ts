@@ -185,7 +185,7 @@ export const getDeployment = operation({
 export const listOfWorkspace = async ({ database }: Store, workspaceId: WorkspaceId): Promise<Deployment[]> =>
   (await database.read(findDeployments("workspace_id = ? order by id", [workspaceId]))).map(toDeployment);
 
-/** Returns a deployment. Throws if there is none. */
+/** Returns a deployment. Throws if missing. */
 export async function requireDeployment({ database }: Store, id: DeploymentId): Promise<Deployment> {
   const deployment = await table.find(database, id);
   if (deployment === undefined) throw notFound("Deployment", id);

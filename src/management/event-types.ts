@@ -94,7 +94,7 @@ export const isFound = (type: string): boolean => found.has(type);
 
 /** Actions of the audit log whose events have another name. */
 const actions: Partial<Record<string, string>> = { "prompt.version_published": "prompt.pushed" };
-/** Action of the entries behind events of a type. */
+/** Action of the entries for events of a type. */
 export const actionOf = (type: string): string => actions[type] ?? type;
 /** Type of the events of an action. */
 export const typeOf = (action: string): string =>

@@ -138,7 +138,7 @@ type Given = {
   source?: Piece["source"] | undefined;
 };
 
-/** The name under which a caller judges. */
+/** Author name of a caller's feedback. */
 export const authorOf = (name: string): string => [...name].slice(0, maxAuthorLength).join("").toWellFormed();
 
 const toPiece = (

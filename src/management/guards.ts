@@ -51,7 +51,7 @@ export const guardInput = {
   ),
 };
 
-/** The same of a rollout. */
+/** Guard members of a rollout. */
 export const guardMembers = {
   guard: orNull(conditions, "The limits beyond which the service stops it, or null without a guard"),
   certain: orNull(certain, "How certain it must be that a limit is passed, in percent, or null without a guard"),
@@ -71,7 +71,7 @@ const readLimits = (guard: string): Limit[] =>
     };
   });
 
-/** Throws if a limit has not the unit that its measure has. `names` has the kinds of the feedback that is known. */
+/** Throws if the unit of a limit does not fit its measure. `names` has the kinds of known feedback. */
 export function requireUnits(guard: string, names: { name: string; kind: FeedbackKind }[]): void {
   for (const limit of readLimits(guard)) {
     const { isFeedback, isPercent, text } = limit, kind = findKind(limit, names, "A guard");
@@ -88,7 +88,7 @@ export const feedbackIn = (guard: string): string[] =>
 /** The probability of error of each sequence. */
 export const levelOf = (guard: string, certain: number): number => (1 - certain / 100) / readLimits(guard).length;
 
-/** What the records show to be beyond a limit, in words. Undefined if nothing is. */
+/** Describes the first difference that is beyond a limit. Undefined if none is. */
 export function findCrossed(guard: string, differences: ArmDifference[]): string | undefined {
   for (const { name, isFeedback, sign, limit, isPercent, text } of readLimits(guard)) {
     const found = differences.find(({ measure, name: own, label }) =>

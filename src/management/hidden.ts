@@ -1,5 +1,5 @@
-// What a caller may not see looks as if it did not exist. That is everything in a workspace that is being deleted, though
-// some of it is still stored. For a caller who is bound to a workspace, it is also everything in other workspaces.
+// Resources that a caller may not see look missing: everything in a workspace that is being deleted, though some of it
+// is still stored, and for a caller who is bound to a workspace everything in other workspaces.
 import { notFound } from "../common/errors.ts";
 import { readSlotId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -49,7 +49,7 @@ export async function refuseHidden(
   throw notFound(noun, id, field);
 }
 
-/** What belongs to a workspace and has an id. Where that of a workspace or a record is, the query says itself. */
+/** Nouns that belong to a workspace and have an id. The query itself handles workspaces and records. */
 const owned = [...allNouns.values()].filter(({ owner, prefix }) => owner !== "service" && prefix !== undefined);
 const hideable = new Set(owned.map(({ name }) => name));
 
@@ -61,8 +61,9 @@ const owners = owned.flatMap(({ name, tables: [first] }) =>
 );
 
 /**
- * A workspace that does not exist is refused here. A bound caller may name only what its workspace owns. So what others own and what does not exist are refused alike, and a
- * token for all workspaces is out of reach. For other callers, the operation refuses anything else that does not exist.
+ * Refuses a workspace that does not exist. A bound caller may name only resources of its workspace. So foreign and
+ * missing resources are indistinguishable, and a token for all workspaces is out of reach. For other callers, the
+ * operation refuses anything else that does not exist.
  */
 const sql = `
   with named(ordinal, noun, id) as (select key, value ->> 'noun', value ->> 'id' from json_each(:named)),

@@ -1,4 +1,4 @@
-// The history of a deployment, read from the audit log, and the versions that a rollback can go to.
+// The history of a deployment, read from the audit log, and the possible versions of a rollback.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -110,7 +110,7 @@ export const LiveVersion = shape("LiveVersion", {
 });
 export type LiveVersion = Infer<typeof LiveVersion>;
 
-/** What was live in a deployment at a time (Unix ms): the change that made it so, and whether it accepted requests. */
+/** Live version of a deployment at a time (Unix ms): the change that made it live, and if it accepted requests. */
 export async function findLiveAt(
   database: Database,
   id: DeploymentId,

@@ -42,7 +42,7 @@ import { webhookChangeOperations } from "./webhook-changes.ts";
 import { webhookOperations } from "./webhooks.ts";
 import { workspaceOperations } from "./workspaces.ts";
 
-/** Operations that the description shows together, under a tag with a sentence about it. */
+/** Operations that the description groups under a tag with a sentence about it. */
 export type Group = { tag: string; about: string; operations: readonly AnyOperation[] };
 
 export const groups = [

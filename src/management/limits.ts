@@ -5,15 +5,15 @@ import type { FeedbackKind } from "../schema/feedback.ts";
 import { hinted, predicate } from "../schema/struct.ts";
 import type { JsonSchema } from "../schema/struct.ts";
 
-/** What is limited. Behind `feedback.` a name is that of feedback, even if a measure has it too. */
+/** A limited name. After `feedback.` it is that of feedback, even if a measure has it too. */
 export const limitedPattern = String.raw`(?:feedback\.)?${feedbackNamePattern}`;
 
 /** A pattern of parts that may have spaces around them. */
 export const spaced = (...parts: string[]): string => ["", ...parts.map((part) => `(?:${part})`), ""].join("\\s*");
 
 /**
- * A limit as people write it: with spaces, as the console writes values, and with $ before an amount. The fault of one that
- * does not fit says why, for what people often write.
+ * A limit as people write it: with spaces, as the console writes values, and with $ before an amount. For common
+ * mistakes the fault explains what is wrong.
  */
 export const typedLimit = (
   words: string,
@@ -35,7 +35,7 @@ export const typedLimit = (
 
 const comma = [/\d,\d/, "Decimals have a point: 0.5"] as const;
 
-/** The same as it is stored. */
+/** A limit as it is stored. */
 export const withoutSpaces = (text: string): string => text.replace(/[\s$]/g, "");
 
 /** `text` is the whole limit. */

@@ -1,5 +1,5 @@
-// What happens without anybody doing it becomes an entry of the audit log, and so an event, once: however many services find it,
-// and however often.
+// Notices: conditions without an author become an entry of the audit log, and so an event, once, however many services
+// find them, and however often.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { exactly } from "../schema/struct.ts";
@@ -8,27 +8,27 @@ import { perform } from "./operation.ts";
 import type { Management, Session, Store } from "./operation.ts";
 import { insertInto } from "./table.ts";
 
-/** Something to say. `fact` tells it from whatever else is said of the same thing by the same action. */
+/** A notice. `fact` distinguishes it from other notices of the same action and subject. */
 export type Notice = {
   /** As in `quota.reached`. */
   action: string;
-  /** The id of what it is about. */
+  /** Id of the subject. */
   subject: string;
   fact: string;
   workspaceId: WorkspaceId | null;
   /** Ids, percents, amounts and periods, for programs. */
   data: object;
-  /** The same as a sentence. */
+  /** Human-readable text. */
   note: string;
 };
 
-/** The condition that a notice was not made yet. Its members are in SQL. */
+/** SQL condition: a notice was not made yet. Its members are in SQL. */
 export const isNew = (action: string, subject: string, fact: string): string =>
   `not exists (select 1 from notices where action = '${action}' and subject = ${subject} and fact = ${fact})`;
 
 /**
- * The condition that neither a threshold nor a higher one has a notice yet. `thresholds` is a JSON array of all of them, of which
- * one is in `t.value`. `fact` is made of one.
+ * SQL condition: neither a threshold nor a higher one has a notice yet. `thresholds` is a JSON array of all of them, of
+ * which one is in `t.value`. `fact` is made of one.
  */
 export const isHighest = (
   action: string,
@@ -47,7 +47,7 @@ export async function performUpkeep<T>(store: Store, run: (management: Managemen
   return await perform({ input: exactly({}), role: "owner", run }, session, { value: {} });
 }
 
-/** The entry of a notice. It changes no member of what it is about. */
+/** Audit log entry of a notice. It changes no member of its subject. */
 export const toChange = ({ action, subject: id, workspaceId, data, note }: Notice): Change => ({
   ...{ action, id, workspaceId, before: {}, after: data, note },
 });
@@ -56,17 +56,17 @@ export const toChange = ({ action, subject: id, workspaceId, data, note }: Notic
 export const toRow = ({ action, subject, fact, workspaceId }: Notice, createdAt: number): Statement =>
   insertInto("notices", { action, subject, fact, workspaceId, createdAt });
 
-/** How many things `find` may return at once. */
+/** Maximum items of one `find`. */
 export const batch = 100;
 
-/** Commits what `find` finds, a batch at a time, until there is no more, or it is over after the first batch. */
+/** Commits the results of `find`, a batch at a time, until none is left, or it is over after the first batch. */
 export async function commitFound<T>(
   store: Store,
   isOver: () => boolean,
   find: (store: Store) => Promise<T[]>,
   commit: (management: Management, found: T[]) => Promise<unknown>,
 ): Promise<void> {
-  // Nearly every time there is nothing.
+  // Fast path: mostly nothing is found.
   let isMore = (await find(store)).length > 0;
   while (isMore) {
     isMore = await performUpkeep(store, async (management) => {
@@ -77,7 +77,7 @@ export async function commitFound<T>(
   }
 }
 
-/** Makes the notices that `find` finds to be new. */
+/** Makes the new notices of `find`. */
 export const announce = (store: Store, isOver: () => boolean, find: (store: Store) => Promise<Notice[]>) =>
   commitFound(store, isOver, find, (management, notices) => {
     const now = management.clock();
@@ -87,7 +87,7 @@ export const announce = (store: Store, isOver: () => boolean, find: (store: Stor
 const day = 86_400_000; // ms
 
 /**
- * From when on periods are looked at, in Unix ms. What has happened in a period is said up to a day after its end. A clock that is
- * ahead by less does not keep it from being said.
+ * Start of the periods that notices consider, in Unix ms. A period's notice is made up to a day after its end, so a
+ * clock that is ahead by less does not suppress it.
  */
 export const startOfNotice = (now: number): number => now - day;

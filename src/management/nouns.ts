@@ -1,41 +1,44 @@
-// The nouns of the service. Each is declared here once. What input hides from other workspaces, what goes with a workspace, what
-// verify compares with the audit log, ids, and the console's navigation and links follow from its declaration.
+// Nouns of the service, each declared once. A declaration determines which inputs are hidden from other workspaces,
+// what is deleted with a workspace, what verify compares with the audit log, ids, and the console's navigation and
+// links.
 
 import type { Id } from "../common/ids.ts";
 
 /** A table of a noun. */
 export type Table = {
   name: string;
-  /** What identifies a row. Default: `id`. */
+  /** Key of a row. Default: `id`. */
   key?: string;
-  /** The column that names a row of the noun's first table, where that one says whose a row is. Default: `workspace_id` does. */
+  /**
+   * Column with the id of the row in the noun's first table that owns this one. Default: `workspace_id` has the owner.
+   */
   holder?: string;
-  /** The table of deleted rows of the first one, whose rows may be left here. */
+  /** Table of deleted rows of the first one, whose rows may be left here. */
   former?: string;
-  /** How long a row is, in SQL, where it may be so long that few are removed at once. */
+  /** Length of a row, in SQL, if it may be so long that few are removed at once. */
   bytes?: string;
   /** Other code removes its rows: with calls and records, by a trigger, or last of all. */
   isRemovedElsewhere?: true;
 };
 
 export type Noun = {
-  /** How messages name it. Inputs declare by this name that they have its ids. */
+  /** Name in messages. Inputs declare by this name that they have its ids. */
   name: string;
-  /** How its ids begin. */
+  /** Prefix of its ids. */
   prefix?: string;
-  /** Whose it is. What either may have has a workspace, or none if it is the service's. */
+  /** Owner. Under `either`, a row has a workspace, or none if it is the service's. */
   owner: "workspace" | "service" | "either";
-  /** Its tables, of which the first has a row for each. A table stands behind all those to which it refers. */
+  /** Its tables, of which the first has a row for each. A table comes after all those to which it refers. */
   tables: readonly Table[];
-  /** What events call it, in SQL over its first table. */
+  /** Name in events, in SQL over its first table. */
   title?: string;
-  /** What verify needs to compare its rows with the audit log. Undefined if the log has no changes of it. */
+  /** Comparison of its rows with the audit log by verify. Undefined if the log has no changes of it. */
   audit?: {
-    /** Members that no entry has: they follow from other rows, or change without an entry. */
+    /** Members without entries: they follow from other rows, or change without an entry. */
     unlogged?: readonly string[];
-    /** Members that came with a migration, and the value that rows have from before, whose entries do not name them. */
+    /** Members that came with a migration, and the value of rows from before, whose entries do not name them. */
     added?: Readonly<Record<string, unknown>>;
-    /** It holds secrets, in its second table, which has copies of these members. */
+    /** Members that are copied to its second table, which holds its secrets. */
     copiedToSecrets?: Readonly<Record<string, string>>;
   };
   /** Its page in the console, below that of a workspace, to which the audit log links. */
@@ -44,7 +47,7 @@ export type Noun = {
   section?: { path: string; title: string; isSetup?: true };
 };
 
-/** By the names that actions of the audit log begin with. */
+/** Nouns by the prefix of their actions in the audit log. */
 export const nouns = {
   prompt: {
     name: "Prompt",
@@ -256,10 +259,10 @@ export const nouns = {
 type Nouns = typeof nouns;
 /** The nouns that have ids. */
 export type NounWithId = { [Key in keyof Nouns]: Nouns[Key] extends { prefix: string } ? Key : never }[keyof Nouns];
-/** The nouns of whose changes the audit log has entries. */
+/** Nouns with changes in the audit log. */
 export type AuditedNoun = { [Key in keyof Nouns]: Nouns[Key] extends { audit: object } ? Key : never }[keyof Nouns];
 /** The ids of a noun. */
 export type IdOf<Key extends NounWithId> = Id<Nouns[Key]["prefix"]>;
 
-/** The same, for code that takes any of them. */
+/** All nouns, for code that takes any of them. */
 export const allNouns: ReadonlyMap<string, Noun> = new Map(Object.entries(nouns));

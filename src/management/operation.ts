@@ -1,5 +1,5 @@
-// Defines operations of management. Each has everything that its HTTP route, its OpenAPI description and its command,
-// local or remote, need.
+// Defines operations of management. Each contains everything for its HTTP route, its OpenAPI description and its
+// command, local or remote.
 import type { Clock, Page } from "../common/domain.ts";
 import {
   actorGiven,
@@ -28,7 +28,7 @@ import { resolveReferences } from "./references.ts";
 import { withField } from "./refusal-fields.ts";
 import * as v from "./values.ts";
 
-/** How a caller reaches management. Code that embeds the service calls it without a token. */
+/** Ways to reach management. Code that embeds the service calls it without a token. */
 export const sources = ["api", "command line", "console", "embedded", "mcp"] as const;
 export type Source = (typeof sources)[number];
 
@@ -41,23 +41,23 @@ export const protectedRole: Role = "publisher";
 /** The authenticated caller of an operation. */
 export type Caller = {
   source: Source;
-  /** The name in the audit log: that of the token, or the user of the command line. It may be empty. */
+  /** Name in the audit log: that of the token, or the user of the command line. It may be empty. */
   actor: string;
   role: Role;
   /** The only workspace that the caller may see. Undefined for a caller who may see all. */
   workspaceId?: WorkspaceId | undefined;
-  /** The token that authenticated the caller. Its name is the actor, whatever the input says. */
+  /** The token that authenticated the caller. Its name is the actor, regardless of the input. */
   tokenId?: TokenId | undefined;
-  /** The person that the caller is, or whose token it has: an address, or the token that made it. */
+  /** The person that the caller is, or that owns its token: an address, or the token that made it. */
   owner?: string | undefined;
   requestId?: string | undefined;
 };
 
-/** Whether a caller may do what a role may. */
+/** True if a caller has at least this role. */
 export const hasRole = ({ role }: Pick<Caller, "role">, least: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(least);
 
-/** Throws if a caller lacks a role. `purpose` says what of the request needs it, if not all of it does. */
+/** Throws if a caller's role is too low. `purpose` is the part of the request that needs it, if not all does. */
 export function requireRole(caller: Pick<Caller, "role">, least: Role, purpose?: string): void {
   if (!hasRole(caller, least)) throw roleRequired(least, purpose);
 }
@@ -66,25 +66,25 @@ export function requireRole(caller: Pick<Caller, "role">, least: Role, purpose?:
 export const requireProtectedRole = (caller: Pick<Caller, "role">, reference: string): void =>
   requireRole(caller, protectedRole, `to change ${reference}, which is protected`);
 
-/** Whose share of the service's room a caller takes: that of their workspace, or their own if they may see all. */
+/** Owner of a caller's share of the service's capacity: their workspace, or the caller if they may see all. */
 export const ownerOf = ({ workspaceId, tokenId, owner }: Caller): string => workspaceId ?? tokenId ?? owner ?? "";
 
-/** Whether a caller is a token or a person, whose name is the actor of all that they do. Others may name who acts. */
+/** True if a caller is a token or a person, whose name is always the actor. Others may name the actor. */
 export const isNamed = ({ tokenId, owner }: Caller): boolean => (tokenId ?? owner) !== undefined;
 
-/** What operations work on. */
+/** Dependencies of operations. */
 export type Store = {
   database: Database;
   clock: Clock;
   /** Receives the progress of long work: a text for people, and the share that is done, from 0 to 1, if it is known. */
   report?: ((progress: string, share?: number) => void) | undefined;
-  /** Changes by one process enter one after the other, so that they do not overtake each other. */
+  /** Changes by one process enter one after the other: they do not overtake each other. */
   changes?: Slots | undefined;
   /** Room for requests that wait for events. */
   waiters?: Shares | undefined;
-  /** What this process has counted of the log. Without it, statistics read all that they count. */
+  /** Cached counts of the log in this process. Without them, statistics read all that they count. */
   kept?: KeptTallies | undefined;
-  /** Why nothing may be sent to a URL; undefined if it may. Default: what its text tells (`common/outbound-url.ts`). */
+  /** Reason why nothing may be sent to a URL; undefined if allowed. Default: by its text (`common/outbound-url.ts`). */
   urlFault?: ((url: string) => string | undefined) | undefined;
   /** Called once a webhook was created here, which may be the first one. */
   onWebhook?: (() => void) | undefined;
@@ -94,29 +94,29 @@ export type Store = {
   secrets?: readonly string[] | undefined;
 };
 
-/** What operations work on, and who calls them. */
+/** Dependencies of operations, and their caller. */
 export type Session = Store & {
   caller: Caller;
-  /** Whether nobody waits for the output any more. */
+  /** True once the output is not needed any more. */
   isOver?: (() => boolean) | undefined;
 };
 
-/** What one call of an operation works with. An operation reads the current state, decides, and commits once. */
+/** Context of one call of an operation. An operation reads the current state, decides, and commits once. */
 export type Management = Session & {
   commit: Commit;
-  /** Who makes the change, and why. */
+  /** Author and reason of the change. */
   cause: Pick<Cause, "actor" | "note">;
   /** The approval under which the operation changes a deployment. */
   approval?: Approval | undefined;
 };
 
-/** An approved change of a deployment: what its entry says besides, and the end of the change request. */
+/** An approved change of a deployment: additions to its entry, and the end of the change request. */
 export type Approval = { deployId: DeploymentId; note: string; marks: object; change: Change; statement: Statement };
 
 /** `DELETE` and `GET` take their input from the query, `PATCH` and `POST` from the body; ids are in the path. */
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Why an operation may refuse. */
+/** Reasons to refuse. */
 export type OperationRefusal = "not_found" | "conflict" | "outdated" | "gone";
 
 /** `etag`: the output has a revision, which is its ETag. `if-match`: a request may name the revision that it changes. */
@@ -133,9 +133,9 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   role: Role;
   /** The least role that may call it for all workspaces: without the `workspaceId` that its input may have. */
   roleOverAll?: Role;
-  /** Whether it requires `protectedRole` to change a protected deployment. */
+  /** True if it requires `protectedRole` to change a protected deployment. */
   guardsProtected?: true;
-  /** Whether, with input that names nothing, it applies to the workspace of a bound caller. Others refuse such a caller. */
+  /** True if, with input that names nothing, it applies to a bound caller's workspace. Others refuse such a caller. */
   isScoped?: true;
   /** The usage line of its command. Undefined if it has none, or the command line defines its own. */
   command?: string;
@@ -151,7 +151,7 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   paged?: "all" | "newest";
   /** The path of what the operation has created. Undefined if it has created nothing. */
   locate?(output: Output): string | undefined;
-  /** The change requests that were opened, or are open already, in place of doing what was asked for. */
+  /** Change requests that were opened, or are open already, instead of making the change. */
   requests?(output: NoInfer<Output>): readonly string[];
   /** Set if it answers 409: a state does not allow it, or several things have the name that it is given. */
   conflicts?: true;
@@ -159,9 +159,9 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   refusals?: Exclude<OperationRefusal, "conflict">[];
   /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
   isLong?: true;
-  /** The largest body of its request in bytes, where that is more than the service takes otherwise. */
+  /** Largest body of its request in bytes, if above the service's limit. */
   maxBodyBytes?: number;
-  /** Whether it may name what belongs to a workspace that is being deleted. */
+  /** True if it may name resources of a workspace that is being deleted. */
   seesDeleted?: true;
   run(management: Management, input: Input): Promise<Output>;
 };
@@ -169,10 +169,10 @@ export type Operation<Input extends object, Output, Id extends string = string> 
 /** Any operation. */
 export type AnyOperation = Omit<Operation<object, unknown>, "output"> & { output: object };
 
-/** A GET changes nothing, so viewers may call it. Any other operation says who may. */
+/** A GET changes nothing, so viewers may call it. Any other operation declares a role. */
 type Guard = { method: "GET"; role?: "viewer" } | { method: Exclude<Method, "GET">; role: Role };
 
-/** Defines an operation. Its input has only the members of a schema. What `run` returns must fit `output`. */
+/** Defines an operation. Its input has only the members of a schema. The result of `run` must fit `output`. */
 export const operation = <const Id extends string, S extends Schema, Output>(
   { input, role = "viewer", ...declared }:
     & Omit<Operation<Members<S>, Output, Id>, "input" | "method" | "role">
@@ -185,7 +185,7 @@ type Performed<Output> = Pick<
   "input" | "role" | "roleOverAll" | "isScoped" | "isLong" | "seesDeleted" | "run"
 >;
 
-/** Whether an operation changes nothing. Viewers may call all of these, and no others. */
+/** True if an operation changes nothing. Viewers may call all of these, and no others. */
 const isRead = ({ role }: Pick<AnyOperation, "role">): boolean => role === "viewer";
 
 /** True if the input of an operation may name who makes the change. */
@@ -193,8 +193,8 @@ export const namesActor = ({ input: { schema } }: Pick<AnyOperation, "input">): 
   schema.actor !== undefined && actors.has(schema.actor);
 
 /**
- * Checks the caller and the input, and runs an operation. Ids of what the caller may not see are refused here, so
- * operations need not check them.
+ * Checks the caller and the input, and runs an operation. Ids of hidden resources are refused here, so operations need
+ * not check them.
  */
 export async function perform<Output>(
   operation: Performed<Output>,
@@ -206,7 +206,7 @@ export async function perform<Output>(
   const given = checkObject(operation.input, unchecked);
   if (isRead(operation)) return await runOnce(operation, session, given);
   if (isNamed(caller) && "actor" in given) throw actorGiven();
-  // Long work commits first and then goes on for seconds, in which nobody should wait for it.
+  // Long work commits first and then goes on for seconds: no other change should wait for it.
   const leave = operation.isLong ? undefined : await changes?.enter(ownerOf(caller));
   try {
     return await runUntilFirst(operation, session, given);
@@ -268,7 +268,7 @@ function refuseCommit(): never {
   throw new TypeError("An operation that viewers may call changes nothing");
 }
 
-/** What the audit log stores about a caller. */
+/** Data about a caller for the audit log. */
 const causeOf = (
   { source, actor: name, tokenId, requestId }: Caller,
   { actor = name, note = "", origin }: { actor?: string; note?: string; origin?: object },

@@ -1,10 +1,10 @@
-// Removes rows in small steps, so that other requests are served in between.
+// Removes rows in small steps, between which other requests are served.
 import { after } from "../common/timeout.ts";
 import type { Removed, Step } from "../ledger/prune.ts";
 
 /**
- * Repeats a step until nothing is left, or until `isOver`. After each step it pauses for as long as the step took. Returns
- * whether nothing is left.
+ * Repeats a step until nothing is left, or until `isOver`. After each step it pauses for as long as the step took.
+ * Returns true if nothing is left.
  */
 export async function paced(
   step: Step,
@@ -23,7 +23,7 @@ export async function paced(
 
 const maxTime = 5_000; // ms per request
 
-/** Repeats a step for as long as a request may take. Returns how much was removed, and whether nothing is left. */
+/** Repeats a step for as long as a request may take. Returns the number of removed rows, and if nothing is left. */
 export async function removeWithinTime(
   step: Step,
   report: (removed: Removed) => void,

@@ -1,9 +1,9 @@
-// The tree of a session: which record led to which. An application names the parent of a record in its additional properties.
+// The tree of a session. An application names the parent of a record in its additional properties.
 import type { RecordId } from "../common/ids.ts";
 import { readMembers, stringify } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 
-/** A record, as far as the tree needs it. */
+/** A record as a node of the tree. */
 type Node = { id: RecordId; names: string[]; parentName: string | undefined };
 
 function toNode({ id, additional_properties: own }: Diagnosis): Node {
@@ -18,8 +18,8 @@ function toNode({ id, additional_properties: own }: Diagnosis): Node {
 }
 
 /**
- * Finds the parents of records. If some are not among these, they are looked for among the records `before` and `after` them,
- * in this order, which are read only then. A record is not its own ancestor.
+ * Finds the parents of records. Missing ones are looked for among the records `before` and `after` these, in this
+ * order, which are read only then. A record is not its own ancestor.
  */
 export async function findParents(
   records: Diagnosis[],
@@ -33,7 +33,7 @@ export async function findParents(
     return own.some(({ parentName }) => parentName !== undefined && !known.has(parentName));
   };
   if (isMissing()) nodes = [...(await before()).map(toNode), ...nodes];
-  // Who records a step when it has ended records it after the steps that it led to.
+  // A step recorded on completion comes after its children.
   if (isMissing()) nodes = [...nodes, ...(await after()).map(toNode)];
   const byName = new Map<string, RecordId>();
   for (const { id, names } of nodes) for (const name of names) if (!byName.has(name)) byName.set(name, id);
@@ -45,7 +45,7 @@ export async function findParents(
   return parents;
 }
 
-/** Whether a record is another one, or above it in the tree. */
+/** True if a record is another one, or above it in the tree. */
 function isAncestor(parents: Map<RecordId, RecordId>, id: RecordId, other: RecordId): boolean {
   for (let at: RecordId | undefined = other; at !== undefined; at = parents.get(at)) if (at === id) return true;
   return false;

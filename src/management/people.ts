@@ -22,7 +22,7 @@ const noWorkspaceOfRole = (address: string, id: string) =>
 
 const maxNamed = 20, maxNameLength = 40; // of claims in a refusal
 
-/** The caller that a person is, by the claims of their sign-in. Throws if no rule gives them a role. */
+/** Converts the claims of a person's sign-in to a caller. Throws if no rule gives them a role. */
 export async function toPerson(store: Store, claims: Claims, rules: readonly RoleRule[]): Promise<Caller> {
   const address = addressOf(claims);
   if (address === undefined) throw noAddress();
@@ -36,7 +36,7 @@ export async function toPerson(store: Store, claims: Claims, rules: readonly Rol
   return person;
 }
 
-/** Throws if a person's role is for a workspace that there is not, or not any more. */
+/** Throws if a person's role is for a workspace that does not exist, or not any more. */
 export async function requireWorkspace({ database }: Store, { actor, workspaceId }: Caller): Promise<void> {
   if (workspaceId === undefined) return;
   const [row] = await database.read({
@@ -46,14 +46,14 @@ export async function requireWorkspace({ database }: Store, { actor, workspaceId
   if (row === undefined) throw noWorkspaceOfRole(actor, workspaceId);
 }
 
-/** Who a caller is, or who made something: the owner of the token, or the token if it has none. */
+/** Identity of a caller or an author: the owner of the token, or the token if it has none. */
 type Someone = { owner?: string | null | undefined; tokenId?: TokenId | null | undefined };
 
-/** A text that all spellings of a person share. It is empty for those who are nobody in particular. */
+/** Text common to all spellings of a person. It is empty without an owner or a token. */
 const personOf = ({ owner, tokenId }: Someone): string => fold((owner ?? tokenId ?? "").normalize("NFKC").trim());
 
 /**
- * Whether two are one person. The admin token, the command line on a database and embedding code belong to nobody in particular,
- * so they are one person.
+ * True if two are one person. The admin token, the command line on a database and embedding code have no owner, so they
+ * are one person.
  */
 export const isSamePerson = (one: Someone, other: Someone): boolean => personOf(one) === personOf(other);

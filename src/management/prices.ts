@@ -117,7 +117,7 @@ export const priceTable = tableOf(Price, "select * from prices");
 /** A price without its id and the time at which it was set. */
 export type PriceTerms = Omit<Price, "id" | "createdAt">;
 
-/** The terms that a request gives, with every member. */
+/** Terms of a request, with every member. */
 export function termsOf(given: GivenPrice): PriceTerms {
   const { provider = "*", model, tiers = [], unpricedMedia = [], validFrom = 0 } = given;
   return {
@@ -166,7 +166,7 @@ function planPrice(before: Price | undefined, given: GivenPrice, now: number): P
   return { price, changes: [change], statements: [updateOf("prices", price.id, toRow(terms))] };
 }
 
-/** The price of a provider and a model that begins at a time. */
+/** Key of a price: its provider, its model and its start. */
 const keyOf = ({ provider = "*", model, validFrom = 0 }: Pick<GivenPrice, "provider" | "model" | "validFrom">) =>
   JSON.stringify([provider, model, validFrom]);
 
@@ -207,7 +207,7 @@ const PriceImport = shape("PriceImport", {
   unchanged: v.count,
 });
 
-/** The command line reads files of others, and sends what it found here. */
+/** The command line reads foreign price files, and sends the prices here. */
 export const setPrices = operation({
   id: "setPrices",
   summary: "Set many prices at once",

@@ -1,4 +1,4 @@
-// The contents of a workspace's prompts in pages: for those who keep prompts as files.
+// The contents of a workspace's prompts in pages, for folders of prompt files.
 import type { Page } from "../common/domain.ts";
 import { defaultPageSize, pageBytes } from "../database/page.ts";
 import { integer } from "../database/row.ts";

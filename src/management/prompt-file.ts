@@ -19,10 +19,10 @@ const PromptFile = exactly({
 });
 type PromptFile = Infer<typeof PromptFile>;
 
-// As much as a request body may have by default, and as fits in an argument of a libSQL server.
+// The default limit of a request body, which fits in an argument of a libSQL server.
 const maxSource = 1024 * 1024; // characters
 
-// The members that the service adds to a prompt when it prints one: on the command line, in management and to applications.
+// Members that the service adds to a prompt when it prints one: on the command line, in management and to applications.
 const addedByService = [
   "id",
   "version",
@@ -41,7 +41,7 @@ const addedByService = [
 
 /**
  * Reads a prompt file. Numbers, keys and their order stay as written; only white space between tokens is removed. It
- * ignores what the service adds, so that a prompt that it printed can be pushed. `name` names the text in messages.
+ * ignores members added by the service, so a prompt that it printed can be pushed. `name` names the text in messages.
  */
 export function readPromptFile(source: string, name = "Prompt"): Omit<PromptFile, "variables"> {
   if (source.length > maxSource) throw invalid(`${name} must be at most ${maxSource} characters`);
@@ -72,8 +72,8 @@ export const toPromptFile = (
 ): PromptFile => ({ name, title, description, messages, llmConfig, variables });
 
 /**
- * Names a prompt after the path of its file: the path as it was typed, without its extension and without the `./` and `../`
- * that it begins with.
+ * Names a prompt after the path of its file: the path as it was typed, without its extension and without the `./` and
+ * `../` that it begins with.
  */
 export function nameOfPath(path: string): string {
   const remedy = "Give --name, or a name in the file";

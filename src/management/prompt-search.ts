@@ -1,5 +1,5 @@
-// Searches prompts for a text, ignoring case. Messages are stored as they were sent, so that a letter may be an escape there,
-// and SQLite folds ASCII alone. So SQLite leaves out what cannot have the text, and the rest is decided here.
+// Searches prompts for a text, ignoring case. Messages are stored as they were sent, where a letter may be an escape,
+// and SQLite folds ASCII alone. So SQLite excludes prompts that cannot have the text, and the rest is decided here.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { fold } from "../common/fold.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -24,8 +24,8 @@ type Search<Item> = {
 };
 
 /**
- * The prompts with a text in the name, in the title, or in a string of the newest version's messages, newest first. A page is
- * short or empty if the search has read much.
+ * Prompts with a text in the name, in the title, or in a string of the newest version's messages, newest first. A page
+ * is short or empty if the search has read much.
  */
 export async function searchPrompts<Item extends { id: string }>(
   database: Database,
@@ -42,18 +42,18 @@ export async function searchPrompts<Item extends { id: string }>(
     const last = rows.at(-1);
     if (last === undefined) return { items: found, nextCursor: null };
     found.push(...rows.filter((row) => holds(row, isMatch)).map(toItem));
-    // One prompt more than the limit shows that there is a next page.
+    // One prompt more than the limit means that there is a next page.
     if (found.length > limit) return { items: found.slice(0, limit), nextCursor: found[limit - 1]!.id };
     before = textOf(last, "id");
   }
   return { items: found, nextCursor: before };
 }
 
-/** Whether a prompt has a text that matches. */
+/** True if a prompt has a text that matches. */
 const holds = (row: Row, isMatch: (value: string) => boolean): boolean =>
   isMatch(textOf(row, "name")) || isMatch(textOf(row, "title")) || holdsString(textOf(row, "messages"), isMatch);
 
-/** Whether JSON text has a string that matches, except as a key. */
+/** True if JSON text has a string that matches, except as a key. */
 function holdsString(json: string, isMatch: (value: string) => boolean): boolean {
   let isFound = false;
   mapStrings(json, (string) => {
@@ -69,7 +69,7 @@ function plainForms(folded: string) {
   return { plain, json: JSON.stringify(plain).slice(1, -1) };
 }
 
-/** The next candidates. In ASCII without escapes of letters and slashes, SQLite sees whether the text is there. */
+/** Next candidates. In ASCII without escapes of letters and slashes, SQLite finds the text itself. */
 const sliceSql = (select: string, listed: string): string => `
   select * from (
     select *, row_number() over (order by id desc) as nth,

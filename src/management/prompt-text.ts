@@ -23,7 +23,7 @@ export const contentIn = ({ title, description, messages, llmConfig, declaration
   ...(declarations === undefined ? {} : { declarations }),
 });
 
-/** The same as texts, without `declarations` if there are none. */
+/** Content as texts, without `declarations` if there are none. */
 export const textsOf = ({ title, description, messages, llmConfig, declarations }: PromptContent) => ({
   ...{ title, description, messages: messages.text, llmConfig: llmConfig.text },
   ...(declarations === undefined ? {} : { declarations: declarations.text }),
@@ -37,7 +37,7 @@ const mayHoldPlaceholder = /\{\{|\\u007b/i;
 /** The names of the `{{name}}` placeholders in the strings of messages, each once, in order of first appearance. */
 export const variablesOf = (messages: Messages): string[] => fillVariables(messages, {}).missing;
 
-/** The variables that stand in texts, and those that are the whole content of a message, which lists of messages may fill too. */
+/** Variables in texts, and those that are the whole content of a message, which lists of messages may fill too. */
 export function splitVariables(messages: Messages): { all: string[]; lists: string[] } {
   const withoutSole = (source: string) => {
     const message = JSON.parse(source) as { content: unknown };
@@ -50,8 +50,8 @@ export function splitVariables(messages: Messages): { all: string[]; lists: stri
 }
 
 /**
- * Where messages and declarations disagree: variables that are not declared, if any is, those that are declared and not used, and
- * those that are declared as messages and are not the whole content of a message.
+ * Conflicts between messages and declarations: variables that are not declared, if any is, declared ones that are not
+ * used, and those that are declared as messages and are not the whole content of a message.
  */
 export function compareDeclarations({ messages, declarations }: PromptContent) {
   const declared = readDeclarations(declarations), { all, lists } = splitVariables(messages);
@@ -66,9 +66,9 @@ export function compareDeclarations({ messages, declarations }: PromptContent) {
 }
 
 /**
- * Replaces `{{name}}` placeholders by values, and `{{"{{"}}` by `{{`. Placeholders in a value are not replaced. Keys, and strings
- * without placeholders, stay as they were written. `missing` names the placeholders without a value, which stay too. Throws if
- * the messages become longer than 16 Mi characters.
+ * Replaces `{{name}}` placeholders by values, and `{{"{{"}}` by `{{`. Placeholders in a value are not replaced. Keys,
+ * and strings without placeholders, stay as they were written. `missing` names the placeholders without a value, which
+ * stay too. Throws if the messages become longer than 16 Mi characters.
  */
 export function fillVariables(
   messages: Messages,
@@ -97,8 +97,8 @@ export function fillVariables(
 }
 
 /**
- * A prompt's content as text for people, in lines that diff well. Contents with the same text are the same JSON, but for
- * the order of the members of a message.
+ * A prompt's content as text for people, in lines that diff well. Contents with the same text are the same JSON, but
+ * for the order of the members of a message.
  */
 export function describePrompt({ title, description, messages, llmConfig, declarations }: PromptContent): string {
   const lines = [
@@ -117,8 +117,8 @@ const maxEdits = 300; // lines. The time grows with their square, and is about 2
 const maxText = 500_000; // characters, of both together
 
 /**
- * The unified diff from one content to another, as describePrompt writes them. Empty if both have the same text. A hunk that
- * leaves out the heading above its lines has it behind its ranges, as `git diff` has the name of a function.
+ * Unified diff of two contents, as describePrompt writes them. Empty if both have the same text. A hunk that leaves out
+ * the heading above its lines has it after its ranges, as `git diff` has the name of a function.
  */
 export function diffPrompts(
   from: { label: string; content: PromptContent },
@@ -184,7 +184,7 @@ export function diffWords(before: string, after: string): Piece[] | undefined {
   }));
 }
 
-/** Indents lines after the first, so that none is taken for a heading. */
+/** Indents lines after the first, to keep them from reading as headings. */
 const describeField = (name: string, value: string): string =>
   value === "" ? `${name}:` : `${name}: ${describeText(value).replace(/\n(?!\n|$)/g, "\n  ")}`;
 
@@ -214,7 +214,7 @@ const describeContent = (value: string): string =>
   describeText(value).replace(/^\\*--- /gm, "\\$&").replace(/^\\*\[\]?(?=\n|$)/, "\\$&");
 
 // Control characters could control the terminal that shows the text, so they are written as escapes. Where the text
-// itself has such an escape, its backslash is escaped, so that the two differ.
+// itself has such an escape, its backslash is escaped, to keep the two apart.
 const controls = /[^\P{Cc}\n\t]/gu;
 const likeEscape = /\\(?=u00(?:[0189][\da-f]|5c|7f))/g;
 

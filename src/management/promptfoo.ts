@@ -1,12 +1,12 @@
-// Exports records as test cases of promptfoo, one per line. Evaluating them is its job.
+// Exports records as test cases of promptfoo, one per line, for evaluation there.
 import { stringify } from "../common/json-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { readTexts, toFeedbackCells, toIsoTime } from "./export.ts";
 
 /**
- * Writes records as test cases. `names` are those of feedback in the workspace. A case has the input as the variable `input`,
- * and the output as `reference`, for assertions to compare with. Its metadata has both exactly as they were submitted, what the
- * record is, all feedback on it, and what that says under each name.
+ * Writes records as test cases. `names` are the workspace's feedback names. A case has the input as the variable
+ * `input`, and the output as `reference`, for assertions to compare with. Its metadata has both exactly as they were
+ * submitted, data of the record, all feedback on it, and its value under each name.
  */
 export async function* toPromptfoo(pages: AsyncIterable<Diagnosis[]>, names: string[]): AsyncGenerator<string> {
   for await (const page of pages) yield page.map((record) => `${JSON.stringify(toTestCase(record, names))}\n`).join("");
@@ -32,7 +32,7 @@ function toTestCase({ feedback, ...record }: Diagnosis, names: string[]) {
 
 const decoded = (value: unknown): unknown => JSON.parse(stringify(value));
 
-/** An input that is a JSON object is taken for the variables of the prompt, as far as they are texts and numbers. */
+/** Converts an input that is a JSON object to variables of the prompt, if they are texts, numbers or booleans. */
 function membersOf(input: string | undefined): Record<string, unknown> {
   if (input?.trimStart().startsWith("{") !== true) return {};
   try {
@@ -51,8 +51,8 @@ const isVariable = (name: string, value: unknown): boolean =>
 const inertIfText = (value: unknown): unknown => typeof value === "string" ? toInert(value) : value;
 
 /**
- * promptfoo runs the templates in the texts of variables, and replaces a text that names a file or a package with what that
- * has or does. A word joiner, which nobody sees, keeps it from both.
+ * promptfoo runs the templates in the texts of variables, and replaces a text that names a file or a package with its
+ * content or result. An invisible word joiner prevents both.
  */
 const toInert = (text: string): string =>
   text.replace(/\{(?=[{%#])/g, "{\u2060").replace(/^(?=(?:file|package):)/i, "\u2060");

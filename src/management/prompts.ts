@@ -225,7 +225,7 @@ async function requireFreeName({ database }: Store, workspaceId: WorkspaceId, na
   if (other !== undefined) throw promptNameTaken(name);
 }
 
-/** Returns a prompt. Throws if there is none, or it is in another workspace than the given one. */
+/** Returns a prompt. Throws if it does not exist, or is in another workspace than the given one. */
 export async function requirePrompt({ database }: Store, id: PromptId, workspaceId?: WorkspaceId): Promise<Prompt> {
   const prompt = await table.find(database, id);
   const isElsewhere = workspaceId !== undefined && prompt?.workspaceId !== workspaceId;

@@ -125,7 +125,7 @@ export const publishPrompt = operation({
 
 type Target = { prompt?: Prompt | undefined; deployment?: Deployment | undefined };
 
-/** The prompt and the deployment that a publication names, as far as they exist. */
+/** The existing prompt and deployment that a publication names. */
 async function findTarget(management: Management, input: PublicationInput): Promise<Target> {
   const { workspaceId, deploy, name, promptId } = input;
   if (name !== undefined && promptId !== undefined) {
@@ -147,7 +147,7 @@ async function findTarget(management: Management, input: PublicationInput): Prom
     }
     return { prompt: await requirePrompt(management, deployment.promptId), deployment };
   }
-  // A text that looks like an id makes no new deployment, because it is a mistyped id.
+  // A text that looks like an id makes no new deployment: it is a mistyped id.
   const isNewName = !deploy.startsWith("dep_");
   if (isNamed && prompt === undefined && isNewName) return {};
   const found = await management.database.read(
@@ -175,7 +175,9 @@ async function findByName({ database }: Management, workspaceId: WorkspaceId, na
   return (await database.read(findPrompts("workspace_id = ? and name = ?", [workspaceId, name]))).map(toPrompt)[0];
 }
 
-/** Throws if the newest version of another prompt has the title, or the messages and the configuration, of a new one. */
+/**
+ * Throws if the newest version of another prompt has the title, or the messages and the configuration, of a new one.
+ */
 async function requireUnique(
   { database }: Management,
   workspaceId: WorkspaceId,

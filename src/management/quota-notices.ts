@@ -1,4 +1,4 @@
-// Says when a workspace has used a share of its monthly quota, and when the quota will not last.
+// Notices for quotas of which a share is used, and for those that will not last the month.
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, monthOf, startOfMonth } from "../common/month.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -14,7 +14,7 @@ const day = 86_400_000; // ms
 
 const factOf = (threshold: string) => `q.month || ' ' || ${threshold} || ' ' || w.monthly_limit`;
 
-/** The highest threshold that each quota has reached. Another quota has thresholds of its own. */
+/** The highest threshold that each quota has reached. Another quota resets the thresholds. */
 const reached = `
   select w.id, w.monthly_limit, q.month, q.reads + q.submits as used, max(t.value) as percent
   from workspaces w cross join quota_usage q on q.workspace_id = w.id and q.month >= :since
@@ -51,7 +51,7 @@ const quotaIn = (row: Row) => ({
   quota: integer(row, "monthly_limit"),
 });
 
-/** The workspaces whose quota does not last if all requests of the month were made since the time that counts. */
+/** Workspaces whose quota would not last if all requests of the month were made since the start of the pace. */
 const hasty = `
   select * from (
     select w.id, w.monthly_limit, w.created_at, q.month, q.reads + q.submits as used,
@@ -62,7 +62,7 @@ const hasty = `
   ) where :now - since >= ${day} and cast(used as real) * (:end - since) > cast(monthly_limit as real) * (:now - since)
   order by id`;
 
-/** How much was used before a time does not change any more. It is looked up once, for each day and workspace. */
+/** Usage before a time, which does not change any more. It is looked up once for each day and workspace. */
 const known = new WeakMap<Database, Map<string, number>>();
 const maxKnown = 10_000;
 
@@ -78,8 +78,8 @@ async function findRecent(database: Database, row: Row): Promise<number> {
 }
 
 /**
- * The console makes a forecast after an hour. This waits for a day, because it is said only once. A workspace that fails does not
- * keep the others from their forecasts: its error is added to `errors`.
+ * The console makes a forecast after an hour. This waits for a day, because there is only one notice. A workspace that
+ * fails does not keep the others from their forecasts: its error is added to `errors`.
  */
 async function findHasty({ database, clock }: Store, errors: unknown[]): Promise<Notice[]> {
   const now = clock(), month = monthOf(now);

@@ -1,4 +1,4 @@
-// What records took: their tokens, models and costs, which follow from the prices and are no members of a record.
+// Figures of records: their tokens, models and costs, which follow from the prices and are not members of a record.
 import { decimalText } from "../common/decimal.ts";
 import type { RecordId } from "../common/ids.ts";
 import { measureRecords, placeRecords } from "../ledger/figures.ts";

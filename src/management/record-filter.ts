@@ -1,5 +1,5 @@
-// Which records to list, export or count. Every operation on records takes the same filter, for one deployment or for those of
-// a workspace.
+// Filter of records to list, export or count. Every operation on records takes this filter, for one deployment or for
+// those of a workspace.
 import type { Amount } from "../common/decimal.ts";
 import { readAmount } from "../common/decimal.ts";
 import { notFound } from "../common/errors.ts";
@@ -36,7 +36,7 @@ export const promptVersion = option(v.positive, "Only with this version of the p
 
 const amount = v.matching("a decimal text of USD such as 0.15", String.raw`^\d{1,12}(\.\d{1,20})?$`);
 
-/** One condition or several, a line each. */
+/** One or several conditions, a line each. */
 const conditions = (words: string, condition: string, examples: string[]) =>
   refined(
     v.matching(words, String.raw`^${condition}(\n${condition})*$`, { examples }, "u"),
@@ -89,7 +89,7 @@ export const recordFilter = {
   ),
 };
 
-/** The deployments of a workspace whose records to look at. */
+/** The deployments of a workspace whose records are read. */
 export type Scope = { workspace: Workspace; deployments: Deployment[] };
 
 /** Input members of operations on the records of a workspace. */
@@ -106,7 +106,7 @@ export async function scopeOfDeployment(
   return { workspace: await requireWorkspace(store, deployment.workspaceId), deployments: [deployment] };
 }
 
-/** All deployments of a workspace, archived ones too, or the one that the input names. */
+/** All deployments of a workspace, archived ones too, or the one in the input. */
 export async function scopeOfWorkspace(
   store: Store,
   { workspaceId, deployId }: { workspaceId: WorkspaceId; deployId?: DeploymentId | undefined },
@@ -185,7 +185,7 @@ function toCondition({ name, comparison, text }: ConditionText, words: ReadonlyM
   return { nameId, comparison, value: value ?? null };
 }
 
-/** What the ledger scans for to list records. */
+/** Scan of the ledger to list records. */
 export async function toScan(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
   const filter = await toFilter(store, scope, input);
   const isPriced = filter.costlierThan !== undefined || filter.model !== undefined;

@@ -76,7 +76,7 @@ async function listRecords(
     of === "workspace" ? "workspace records" : "records",
     scope.workspace.id,
     { limit, cursor },
-    // A cursor is of a page behind the start.
+    // A cursor belongs to a page after the start.
     ({ cursor = start, ...page }) =>
       diagnoses.listDiagnoses(management.database, matching, { ...page, cursor, ...how }),
   );
@@ -230,14 +230,14 @@ async function deleteRecords(
   return { deleted: count };
 }
 
-/** Finds where a record is. Throws if there was never one with the id. */
+/** Finds the place of a record. Throws if there was never one with the id. */
 export async function requirePlace({ database }: Store, id: RecordId): Promise<diagnoses.RecordPlace> {
   const found = await diagnoses.findPlace(database, id);
   if (found === undefined) throw notFound("Record", id);
   return found;
 }
 
-/** Finds where a record is. Throws if there is none, or it was deleted. */
+/** Finds the place of a record. Throws if it is missing or was deleted. */
 export async function requireRecord(store: Store, id: RecordId): Promise<diagnoses.RecordPlace> {
   const found = await requirePlace(store, id);
   if (found.promptVersion === null) throw deleted("Record", id);

@@ -1,6 +1,6 @@
-// Resolves references, which a caller may send in place of the id of a prompt, a deployment or a rollout: the name of a prompt,
-// such as `support/assistant`, or `support/assistant@production`. Operations declare which members of their input are
-// references, and get ids.
+// Resolves references, which a caller may send instead of the id of a prompt, a deployment or a rollout: the name of a
+// prompt, such as `support/assistant`, or `support/assistant@production`. Operations declare the references among their
+// input members, and get ids.
 import { ambiguousReference, notFound } from "../common/errors.ts";
 import { isId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -11,7 +11,7 @@ import { nounOf, option } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
-/** Determines only where a name is looked up. Operations that declare it do not get it. */
+/** Determines only the workspace of a name. Operations that declare it do not get it. */
 const workspaceId = option(
   v.workspaceId,
   "The workspace in which to look up a name. Needed if several workspaces have the name",
@@ -20,7 +20,7 @@ const workspaceId = option(
 /** Input members of operations on one prompt, or one deployment. */
 export const ofPrompt = { id: v.promptReference, workspaceId };
 export const ofDeployment = { id: v.deploymentReference, workspaceId };
-/** The same for operations on something of a deployment. */
+/** Input members of operations on parts of a deployment. */
 export const withDeployment = { deployId: v.deploymentReference, workspaceId };
 
 /** Finds ids. `:workspaceId` is null if the caller gave none, `:bound` if the caller may see every workspace. */
@@ -46,7 +46,7 @@ const findDeployment: Query = (reference) => {
     };
 };
 
-/** The deployment stands for its newest rollout. */
+/** A deployment resolves to its newest rollout. */
 const findRollout: Query = (reference) => {
   const named = readReference(reference);
   return named === undefined

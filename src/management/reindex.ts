@@ -1,4 +1,4 @@
-// Reads stored records again, after the rule has changed by which statistics count their tokens.
+// Reads stored records again, after a change of the rule by which statistics count their tokens.
 import { reindexNext } from "../ledger/reindex.ts";
 import { described, shape } from "../schema/struct.ts";
 import { percent } from "./progress.ts";

@@ -1,4 +1,4 @@
-// What a review is, how far it is, and who has done how much.
+// A review, its progress, and the share of each reviewer.
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
@@ -9,12 +9,12 @@ import * as v from "./values.ts";
 import type { Store } from "./operation.ts";
 import type { recordFilter } from "./record-filter.ts";
 
-/** The filter of records, as it was given. */
+/** Filter of records, as in the request. */
 export type ReviewFilter = Members<typeof recordFilter> & { deployId?: DeploymentId | undefined };
 
 const filter = predicate<ReviewFilter>("an object", isObject, { type: "object" });
 
-/** How far a review is. Together with those that are gone, these are its records. */
+/** Progress of a review. Together with those that are gone, these are its records. */
 const progress = {
   open: described(v.count, "How many of its records wait for a reviewer"),
   taken: described(v.count, "How many a reviewer has now"),
@@ -85,7 +85,7 @@ export const findReviews = (condition: string, args: string[]): Statement => ({
 
 export const toReview = readerOf(Review);
 
-/** Finds a review. Throws if there is none. */
+/** Finds a review. Throws if missing. */
 export async function requireReview({ database, clock }: Store, id: ReviewId): Promise<Review> {
   const sql = withProgress("select * from reviews where id = :id");
   const [row] = await database.read({ sql, args: { id, now: clock() } });
@@ -93,7 +93,7 @@ export async function requireReview({ database, clock }: Store, id: ReviewId): P
   return toReview(row);
 }
 
-/** The same with its reviewers. */
+/** A review with its reviewers. */
 export async function readReview(store: Store, id: ReviewId): Promise<ReviewWithReviewers> {
   const found = await requireReview(store, id);
   const rows = await store.database.read({

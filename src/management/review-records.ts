@@ -1,4 +1,4 @@
-// How reviewers work through a review. Taking a record gives it to one reviewer for a time, so that two do not get the same one.
+// Work of reviewers on a review. Taking a record leases it to one reviewer: two do not get the same one.
 import { conflict, notFound } from "../common/errors.ts";
 import type { RecordId, ReviewId, TokenId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
@@ -12,7 +12,7 @@ import type { Management } from "./operation.ts";
 import { requirePlace, requireRecord } from "./records.ts";
 import { requireReview, Review } from "./review-progress.ts";
 
-/** How long a reviewer has a record. After that another one may take it. */
+/** Length of a lease. After it another reviewer may take the record. */
 export const leaseMs = 900_000;
 
 const states = ["open", "done", "skipped"] as const;
@@ -43,7 +43,7 @@ const toRecord = readerOf(ReviewRecord);
 
 const actor = actorOf("Who reviews. Default: the name of the token");
 
-/** A reviewer as rows have them. Two tokens of one name are two reviewers. */
+/** A reviewer as in rows. Two tokens of one name are two reviewers. */
 const reviewerOf = ({ caller }: Management, actor: string | undefined) => ({
   reviewer: authorOf(actor ?? caller.actor),
   tokenId: caller.tokenId ?? null,
@@ -103,7 +103,7 @@ async function requireInReview(management: Management, id: ReviewId, recordId: R
   return toRecord(row);
 }
 
-/** Ends the work on a record, by the reviewer who took it last. The same again changes nothing. */
+/** Ends the work on a record, by the reviewer who took it last. Repeating it changes nothing. */
 async function finish(
   management: Management,
   { id, recordId, actor }: { id: ReviewId; recordId: RecordId; actor?: string | undefined },
@@ -131,7 +131,7 @@ async function finish(
   throw conflict(`Record ${recordId} is not yours in this review. ${words}`, "review_record_not_taken");
 }
 
-/** An operation that ends the work on a record: its last word says how. */
+/** An operation that ends the work on a record. `word` ends its path. */
 const ending = (id: string, word: string, state: State, summary: string) =>
   operation({
     id,

@@ -1,4 +1,5 @@
-// Checks the guards of the rollouts in progress, and stops those whose candidate is beyond a limit. It starts and raises none.
+// Checks the guards of the rollouts in progress, and stops those whose candidate is beyond a limit. It never starts or
+// raises one.
 import type { Statement } from "../database/database.ts";
 import { tallyOf } from "../ledger/arms.ts";
 import { stopRolloutOf } from "./deployment-writes.ts";
@@ -13,12 +14,12 @@ import { Rollout, rolloutTable } from "./rollouts.ts";
 import { exactly } from "../schema/struct.ts";
 import * as v from "./values.ts";
 
-/** What a check has done. `error` is what failed, if anything did. */
+/** Result of a check. `error` is the first failure, if any. */
 export type GuardRun = { checked: number; stopped: number; error?: unknown };
 
 const checkInterval = 60_000; // ms. A rollout is checked once in that time, however many services there are
 
-/** The rollouts with a guard that are due. */
+/** The guarded rollouts that are due. */
 const isDue = `ended_at is null and guard is not null and ${isDueAfter(checkInterval)}`;
 
 const claim = (id: string, now: number): Statement => ({
@@ -62,14 +63,14 @@ export async function checkGuards(store: Store, isOver: () => boolean = () => fa
       run.checked++;
       if (await checkOne(store, rollout)) run.stopped++;
     } catch (error) {
-      // One that fails does not keep the others from being checked.
+      // A failure does not keep the other rollouts from being checked.
       run.error ??= error;
     }
   }
   return run;
 }
 
-/** Stops a rollout if its candidate is beyond a limit. Returns whether it did. */
+/** Stops a rollout if its candidate is beyond a limit. Returns true if so. */
 async function checkOne(store: Store, rollout: Rollout): Promise<boolean> {
   const { id, deployId, version, percent, guard, certain } = rollout;
   if (guard === null || certain === null) return false;

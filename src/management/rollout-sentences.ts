@@ -1,4 +1,4 @@
-// What the statistics of a rollout say, in sentences for people. They name no winner: whether more is better, the reader knows.
+// Sentences about the statistics of a rollout. They name no winner: the reader decides if more is better.
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 
 type Ratio = { base: number; candidate: number; expected: number; p: number };
@@ -7,12 +7,12 @@ const minus = (text: string) => text.replace("-", "−");
 const short = (value: number) => minus(String(Number(value.toPrecision(3))));
 const wholes = (value: number) => Math.round(value).toLocaleString("en-US");
 
-/** The least p-value of a division that is taken for chance. */
+/** Least p-value of a division that passes as chance. */
 const leastRatio = 0.001;
 
 const isDivided = ({ p }: Ratio): boolean => p >= leastRatio;
 
-/** Whether calls are divided as the share says. */
+/** Compares the division of calls with the share. */
 export function describeRatio(ratio: Ratio): string {
   const { base, candidate, expected, p } = ratio;
   const sessions = base + candidate;
@@ -26,7 +26,7 @@ export function describeRatio(ratio: Ratio): string {
       "have most of the calls";
 }
 
-/** What a measure is called in a sentence. */
+/** Name of a measure in a sentence. */
 export function measureName({ measure, name, label }: Pick<ArmDifference, "measure" | "name" | "label">): string {
   if (measure !== "feedback") return measure;
   return label === null ? name! : `${name} ${label}`;
@@ -40,7 +40,7 @@ export function amountText(value: number, unit: ArmDifference["unit"]): string {
 
 const isShown = ({ sequence }: ArmDifference): boolean => sequence !== null && (sequence.low > 0 || sequence.high < 0);
 
-/** What is known of a difference. */
+/** Describes a difference. */
 export function describeDifference(found: ArmDifference): string {
   const { unit, difference, sequence, needed } = found;
   if (difference === null) return "Too few records to compare";
@@ -59,7 +59,7 @@ export function describeDifference(found: ArmDifference): string {
 const shown = (differences: ArmDifference[]): string =>
   differences.map((found) => `${measureName(found)} ${amountText(found.difference!, found.unit)}`).join(", ");
 
-/** What the records of a rollout show together. */
+/** Summary of the records of a rollout. */
 export function summarize(records: number, differences: ArmDifference[], ratio: Ratio): string {
   if (records === 0) return "No record of this rollout yet";
   const clear = differences.filter((found) => found.difference !== null && isShown(found));

@@ -1,4 +1,4 @@
-// Statistics of a rollout: what the records of each arm show, and how the arms differ, for those who look again and again.
+// Statistics of a rollout: those of each arm, and the differences of the arms, valid under repeated looks.
 import type { DeploymentId, RolloutId } from "../common/ids.ts";
 import { notFound } from "../common/errors.ts";
 import { integer } from "../database/row.ts";
@@ -195,7 +195,7 @@ export async function measureRollout(
   return { steps, differences: differences.filter(({ label }) => label !== ""), isCrowded };
 }
 
-/** The bounds of the values of each name that has two. */
+/** Bounds of the values of each name with two different ones. */
 const boundsOf = (names: FeedbackNameRule[]): Map<string, Interval> =>
   new Map(
     names.flatMap(({ name, minimum, maximum }) =>
@@ -203,7 +203,7 @@ const boundsOf = (names: FeedbackNameRule[]): Map<string, Interval> =>
     ),
   );
 
-/** In which arm sessions began, and how many are expected. */
+/** Arms in which sessions began, and the expected number. */
 function ratioOf(steps: CountedStep[]): Omit<RolloutStats["sampleRatio"], "sentence"> {
   const counted = steps.map(({ sessions, share }) => ({ ...sessions, share }));
   const sum = (of: (step: typeof counted[number]) => number) => counted.reduce((all, step) => all + of(step), 0);

@@ -1,5 +1,5 @@
-// Rollouts. A share of the callers of a deployment gets a candidate, the others the version that is live. The operations are in
-// rollout-operations.ts.
+// Rollouts. A share of the callers of a deployment gets a candidate, the others the version that is live. The
+// operations are in rollout-operations.ts.
 import type { DeploymentId, PromptId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { described, exactly, oneOf, orNull, predicate, shape } from "../schema/struct.ts";
@@ -30,7 +30,7 @@ const activeRollout = exactly({
 });
 export type ActiveRollout = Infer<typeof activeRollout>;
 
-/** A member of a deployment, and its column in a query of deployments (d). */
+/** Member of a deployment, and its column in a query of deployments (d). */
 export const rolloutOfDeployment = orNull(activeRollout, "The rollout in progress, or null");
 export const rolloutColumn = `(
     select json_object('id', r.id, 'version', r.version, 'percent', r.share / 10.0, 'startedAt', r.started_at,
@@ -85,7 +85,7 @@ export const endRolloutsOf = (promptId: PromptId, endedAt: number): Statement =>
 export const describeRollout = (rollout: Pick<ActiveRollout, "version" | "percent"> | null): string =>
   rollout === null ? "none" : `${rollout.version} at ${rollout.percent} %`;
 
-/** The same with its guard: `8 at 10 %, guarded by failures=+2% at 99 %`. */
+/** A rollout with its guard: `8 at 10 %, guarded by failures=+2% at 99 %`. */
 export function describeGuarded(rollout: ActiveRollout | null): string {
   const { guard = null, certain = null } = rollout ?? {};
   return `${describeRollout(rollout)}${guard === null ? "" : `, guarded by ${guard} at ${certain} %`}`;

@@ -4,22 +4,22 @@ import type { Database, Row } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";
 import { loggedHashOf } from "./secrets.ts";
 
-/** Where the secrets of a noun are: the table, the column that names the holder, and the columns that copy its members. */
+/** Storage of a noun's secrets: the table, the column of the holder's id, and the columns that copy its members. */
 export type SecretKind = { table: string; owner: string; copied: Record<string, string> };
 
 /** A key or a token. Other rows are never revoked. */
 export type Holder = { id: string; revokedAt?: number | null };
 
-/** What the log says of the secrets of a holder, oldest first. Entries of early versions have no hash. */
+/** Secrets of a holder according to the log, oldest first. Entries of early versions have no hash. */
 export type Issued = {
-  /** Whether it has the entry of the creation, so that it knows them all, and when they end. */
+  /** True if it has the entry of the creation: then all secrets and their ends are known. */
   isCreated: boolean;
   hashes: (string | undefined)[];
-  /** The first moment at which each is refused. */
+  /** First moment at which each is refused. */
   ends: (number | null)[];
 };
 
-/** Adds what an entry did to the secrets: what the holder is like since, and the logged hash of the new one. */
+/** Applies an entry to the secrets: the state of the holder since, and the logged hash of the new one. */
 export function addIssue(
   { hashes, ends }: Issued,
   action: string,
@@ -45,7 +45,7 @@ export async function readSecrets(
   return groupBy(await database.read({ sql, args: [JSON.stringify(ids)] }), (row) => text(row, owner));
 }
 
-/** Whether the secrets of a holder differ from what they should be. */
+/** True if the secrets of a holder differ from the expected ones. */
 export async function areOther(rows: Row[], { copied }: SecretKind, holder: Holder, issued: Issued): Promise<boolean> {
   const isCopy = (row: Row) =>
     Object.entries(copied).every(([column, member]) => {
@@ -59,7 +59,7 @@ export async function areOther(rows: Row[], { copied }: SecretKind, holder: Hold
   })));
   const isRevoked = (holder.revokedAt ?? null) !== null;
   if (isRevoked && left.some(({ end }) => end !== 0)) return true;
-  // Those with a hash first, so that each of the others finds one that is left.
+  // Secrets with a hash come first, so each of the others finds one that is left.
   const known = issued.ends.map((end, nth) => ({ end, hash: issued.hashes[nth] }));
   known.sort((a, b) => Number(a.hash === undefined) - Number(b.hash === undefined));
   for (const { hash, end } of known) {

@@ -32,21 +32,21 @@ type Holder = {
   overlapEndsAt: number | null;
 };
 
-/** Refuses an expiry of a new secret that has passed already. */
+/** Refuses an expiry of a new secret that is already past. */
 export function requireFuture(expiresAt: number | null, now: number): void {
   if (expiresAt !== null && expiresAt <= now) throw wrongField("expiresAt", "in the future");
 }
 
-/** Input members of a rotation, besides the id. */
+/** Input members of a rotation, without the id. */
 export const rotation = {
   overlapMs: option(v.period, "How long the previous secrets stay valid, in milliseconds", { default: 0 }),
   expiresAt: option(v.moment, "The new expiry in Unix milliseconds, or null for none. Default: unchanged"),
 };
 
-/** A new holder has none of these. */
+/** Unset members of a new holder. */
 export const unused = { revokedAt: null, rotatedAt: null, overlapEndsAt: null, lastUsedAt: null };
 
-/** A kind of holder, API keys or tokens: how its secrets are made, and the reader of its rows. */
+/** A kind of holder, API keys or tokens: the maker of its secrets, and the reader of its rows. */
 type Kind<T extends Holder> = {
   example: string;
   create(): string;
@@ -55,7 +55,7 @@ type Kind<T extends Holder> = {
   toItem(row: Row): T;
 };
 
-/** The hash by which the audit log names a secret. The stored hash stays hidden, because sessions of the console depend on it. */
+/** Hash of a secret in the audit log. The stored hash stays hidden, because console sessions depend on it. */
 export const loggedHashOf = (storedHash: string): Promise<string> => sha256(storedHash);
 
 /** Issues, revokes and rotates the secrets of a kind. */
@@ -73,15 +73,15 @@ export function secretsOf<T extends Holder>(
   });
 
   /**
-   * Makes a secret. Returns it with the prefix that lists may show, the statement that adds it to the holder, and what the
-   * audit log knows it by.
+   * Makes a secret. Returns it with the prefix for lists, the statement that adds it to the holder, and its hash in the
+   * audit log.
    */
   async function issue(id: T["id"]): Promise<{ secret: string; prefix: string; secretHash: string; added: Statement }> {
     const secret = create(), hash = await sha256(secret);
     return { secret, prefix: secretPrefix(secret), secretHash: await loggedHashOf(hash), added: add(id, hash) };
   }
 
-  /** Returns a holder. Throws if there is none. If the caller sent a secret as the id, the error does not repeat it. */
+  /** Returns a holder. Throws if it does not exist. The error does not repeat a secret that was sent as the id. */
   async function requireHolder({ database }: Store, id: T["id"]): Promise<T> {
     if (isSecret(id)) throw invalidField("id", `${example}, not by its secret`);
     const [row] = await database.read(byId(id));
@@ -133,7 +133,7 @@ export function secretsOf<T extends Holder>(
     return { rotated: after, secret };
   }
 
-  /** The operations that show a holder, revoke it, and rotate its secret. `requireMay` refuses a caller who may not. */
+  /** Operations that show a holder, revoke it, and rotate its secret. `requireMay` refuses a caller who may not. */
   function operations<const Name extends string, const Member extends string>(
     name: Name,
     { words, path, output, issued, member, requireMay }: {
@@ -141,7 +141,7 @@ export function secretsOf<T extends Holder>(
       path: string;
       output: Struct<T, unknown>;
       issued: Struct<T & Record<Member, string>, unknown>;
-      /** The member of `issued` that has the secret. */
+      /** Member of `issued` with the secret. */
       member: Member;
       requireMay?(management: Management, id: T["id"], action: "revoke" | "rotate"): Promise<void>;
     },

@@ -1,4 +1,4 @@
-// The secret of the database, which all services on it share. With it they encrypt what a caller may hold but not read.
+// The secret of the database, common to all services on it. It encrypts opaque values for callers.
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 
@@ -10,13 +10,13 @@ export async function readSecret(database: Database): Promise<string> {
   return text(row!, "secret");
 }
 
-/** The secret as a key that encrypts. */
+/** The secret as an encryption key. */
 export async function importSecret(database: Database) {
   const bytes = fromHexadecimal(await readSecret(database));
   return await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** A key of the secret and of a text that the database does not have, so that nobody can use it with a copy of the database. */
+/** Key from the secret and a text that the database does not have: a copy of the database is not enough to use it. */
 export async function importSecretWith(database: Database, text: string): Promise<SecretKey> {
   const bytes = fromHexadecimal(await readSecret(database)), encoder = new TextEncoder();
   const secret = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
@@ -25,7 +25,7 @@ export async function importSecretWith(database: Database, text: string): Promis
 }
 
 /**
- * How to encrypt something for a purpose. What is encrypted for one purpose does not decrypt for another. `iv` is 12 random bytes.
+ * Cipher for a purpose. A text that is encrypted for one purpose does not decrypt for another. `iv` is 12 random bytes.
  */
 export const cipherOf = (iv: Uint8Array<ArrayBuffer>, purpose: string) => ({
   name: "AES-GCM",

@@ -1,4 +1,4 @@
-// Sessions of a workspace: what an application did under one session id, across deployments.
+// Sessions of a workspace: an application's records under one session id, across deployments.
 import { decimalText } from "../common/decimal.ts";
 import type { Page } from "../common/domain.ts";
 import type { RecordId } from "../common/ids.ts";

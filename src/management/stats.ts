@@ -1,4 +1,5 @@
-// Statistics of records. Of a deployment they are by version, of a workspace by deployment, and of both over all and over time.
+// Statistics of records: by version for a deployment, by deployment for a workspace, and for both over all and over
+// time.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { intervals, seriesOf } from "../ledger/counting.ts";
 import type { Group, Interval, Part } from "../ledger/counting.ts";

@@ -9,7 +9,7 @@ import * as v from "../schema/values.ts";
 const maxStatuses = bounds.statuses;
 const maxNameLength = 40; // characters
 
-// Names stand in lists beside codes, so that they hold no comma and do not look like a code.
+// Names are in lists next to codes, so they contain no comma and do not look like a code.
 const namePattern = String.raw`^[^\s\d,!-][^,!\u0000-\u001f\u007f-\u009f\u2028\u2029]{0,${maxNameLength - 1}}$`;
 const statusName = predicate<string>(
   `a name of 1 to ${maxNameLength} characters without commas and !, which begins with no digit and no -`,
@@ -19,16 +19,16 @@ const statusName = predicate<string>(
 
 const isFailure = described(v.boolean, "Whether records with this status count as failures");
 
-/** What a code means. */
+/** Meaning of a code. */
 export const StatusName = shape("StatusName", { status: v.integer, name: statusName, isFailure });
 export type StatusName = Infer<typeof StatusName>;
 
-/** The statuses of a workspace, as a response has them. */
+/** Statuses of a workspace as in a response. */
 export const statusNames = described(listOf(StatusName), "What the statuses of its records mean, ordered by code");
 
 type GivenStatus = Omit<StatusName, "isFailure"> & { isFailure?: boolean | undefined };
 
-/** The same as a request has them. */
+/** Statuses as in a request. */
 export const givenStatuses = described(
   refined(
     listOf(exactly({ status: v.integer, name: statusName, isFailure: optional(isFailure) })),
@@ -47,7 +47,7 @@ export const defaultStatuses: StatusName[] = [
   { status: 1, name: "ok", isFailure: false },
 ];
 
-/** Statuses as the database and the audit log have them: in order, and with every member. */
+/** Statuses as in the database and the audit log: in order, and with every member. */
 export const toStatuses = (given: GivenStatus[]): StatusName[] =>
   given.map(({ status, name, isFailure = false }) => ({ status, name, isFailure }))
     .sort((a, b) => a.status - b.status);
@@ -67,7 +67,7 @@ export const statusList = predicate<string>(
   },
 );
 
-/** The codes of a list of statuses. Throws if one is neither a code nor the name of one. */
+/** Codes of a list of statuses. Throws for a text that is neither a code nor the name of one. */
 export function readStatuses(list: string, names: StatusName[]): number[] {
   return list.split(",").map((text) => {
     const trimmed = text.trim();
@@ -78,13 +78,13 @@ export function readStatuses(list: string, names: StatusName[]): number[] {
   });
 }
 
-/** The codes that count as failures; undefined if the workspace has named none. */
+/** Codes that count as failures; undefined if the workspace has named none. */
 export function failuresOf(names: StatusName[]): number[] | undefined {
   const failures = names.filter(({ isFailure }) => isFailure).map(({ status }) => status);
   return failures.length === 0 ? undefined : failures;
 }
 
-/** The same. Throws if there are none. */
+/** Failure codes. Throws if there are none. */
 export function requireFailures(names: StatusName[]): number[] {
   const failures = failuresOf(names);
   if (failures !== undefined) return failures;

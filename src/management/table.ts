@@ -30,7 +30,7 @@ export function updateOf(table: string, id: string, columns: Columns, incremente
   return { sql: `update ${table} set ${changes.join(", ")} where id = :id`, args: { ...toArgs(columns), id } };
 }
 
-/** Finds and lists the rows of a query, which have an `id` that grows with time. */
+/** Finds and lists the rows of a query, whose `id` grows with time. */
 export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, select: string) {
   const toItem = readerOf(struct);
   const where = (condition: string, args: Exclude<Statement["args"], undefined>): Statement => ({
@@ -40,13 +40,13 @@ export function tableOf<T extends { id: string }>(struct: Struct<T, Schema>, sel
   const byId = (id: T["id"]): Statement => where("id = ?", [id]);
   return {
     toItem,
-    /** The statement that finds the items for which a condition holds. */
+    /** Statement that finds the items for which a condition holds. */
     where,
-    /** The statement that finds an item, for a transaction. */
+    /** Statement that finds an item, for a transaction. */
     byId,
     find: async (database: Database, id: T["id"]): Promise<T | undefined> =>
       (await database.read(byId(id))).map(toItem)[0],
-    /** The items whose members have these values, newest first, and for which the condition holds, which may have arguments. */
+    /** Items whose members have these values, newest first, and for which the condition, with its arguments, holds. */
     list(
       database: Database,
       filter: Record<string, string>,

@@ -102,7 +102,7 @@ export const listTokens = listOperation({
 
 export const { get: getToken, revoke: revokeToken, rotate: rotateToken } = secrets.operations("Token", {
   ...{ words: "a management token", path: "/tokens", output: Token, issued: NewToken, member: "token" },
-  // Whoever may do less than the token could otherwise take it over. The role of a token never changes.
+  // Otherwise a caller with a lower role could take the token over. The role of a token never changes.
   async requireMay(management, id, action) {
     const { caller } = management, { role, owner } = await secrets.requireHolder(management, id);
     requireRole(caller, role);
@@ -110,7 +110,7 @@ export const { get: getToken, revoke: revokeToken, rotate: rotateToken } = secre
   },
 });
 
-/** Throws if a caller would get another person's token. They could approve what they requested themselves. */
+/** Throws if a caller would get another person's token, and could then approve their own requests. */
 function requirePerson(caller: Caller, person: Pick<Caller, "tokenId"> & { owner: string | null }, purpose: string) {
   if (!isSamePerson(caller, person)) requireRole(caller, "owner", purpose);
 }
@@ -118,7 +118,7 @@ function requirePerson(caller: Caller, person: Pick<Caller, "tokenId"> & { owner
 const hour = 3_600_000; // ms
 const useTimeout = 1_000; // ms that a request waits until its use of the token is stored
 
-/** The caller whose token has a secret with this hash; undefined if there is none, or it is not valid now. */
+/** Caller whose token has a secret with this hash; undefined if it is missing or not valid now. */
 export async function findTokenCaller({ database, clock }: Store, hash: string): Promise<Caller | undefined> {
   const now = clock();
   const [row] = await database.read({
@@ -136,14 +136,14 @@ export async function findTokenCaller({ database, clock }: Store, hash: string):
         where id = :tokenId and coalesce(last_used_at, 0) < :hourNow`,
       args: { tokenId, hourNow },
     }]);
-    // The request waits for this, because a Worker may be stopped once it has answered, but not for long. If it fails, the next
-    // request tries again.
+    // The request waits for this, because a Worker may be stopped once it has answered, but not for long. If it fails,
+    // the next request tries again.
     await withTimeout<unknown>(useTimeout, written, () => {}).catch(() => {});
   }
   return { source: "api", actor, role, owner: owner ?? undefined, tokenId, workspaceId: workspaceId ?? undefined };
 }
 
-/** The hashes of all secrets that are valid now. */
+/** Hashes of all secrets that are valid now. */
 export async function findHashes({ database, clock }: Store): Promise<Set<string>> {
   const rows = await database.read({
     sql: "select hash from management_token_secrets where expires_at is null or expires_at > :now",

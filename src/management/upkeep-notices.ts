@@ -1,11 +1,11 @@
-// Says when retention or the deletion of a workspace begins to fail, and when it works again.
+// Notices of upkeep: retention or the deletion of a workspace begins to fail, or works again.
 import type { WorkspaceId } from "../common/ids.ts";
 import { text } from "../database/row.ts";
 import { performUpkeep, toChange, toRow } from "./notices.ts";
 import type { Notice } from "./notices.ts";
 import type { Store } from "./operation.ts";
 
-/** What upkeep does for a workspace. */
+/** A task of upkeep for a workspace. */
 export type Task = { workspaceId: WorkspaceId; work: "retention" | "deletion" };
 
 const words = { retention: "The removal of what is past its retention", deletion: "The deletion of the workspace" };
@@ -17,16 +17,16 @@ const toNotice = (action: "upkeep.failed" | "upkeep.recovered", { workspaceId, w
     : `${words[work]} works again`,
 });
 
-/** That a deletion fails is kept until it works again. So it must not be deleted with the rest of the workspace. */
+/** A deletion's failure is kept until it works again, so it must not be deleted with the rest of the workspace. */
 const toKept = (notice: Notice, { work }: Task): Notice =>
   work === "deletion" ? { ...notice, workspaceId: null } : notice;
 
 const isSame = (a: Task) => (b: Task) => a.workspaceId === b.workspaceId && a.work === b.work;
 
-/** Says what has begun to fail, and which of what failed has ended well, or is not to be done any more. */
+/** Notes new failures, and failed tasks that have ended well, or are not due any more. */
 export async function noticeUpkeep(store: Store, failed: Task[], isWhole: boolean): Promise<void> {
   const find = { sql: "select subject, fact from notices where action = 'upkeep.failed' order by subject, fact" };
-  // Nearly every time there is nothing to say.
+  // Fast path: mostly there is no notice.
   if (failed.length === 0 && (await store.database.read(find)).length === 0) return;
   await performUpkeep(store, async ({ database, clock, commit }) => {
     const known = (await database.read(find)).map((row): Task => ({

@@ -1,5 +1,6 @@
-// Background work. It completes deletions of workspaces, and removes records and calls that are older than their workspace
-// keeps them, and feedback whose record has not come in time. Services that share a database take turns by a lease.
+// Background work. It completes deletions of workspaces, and removes records and calls that are past the retention of
+// their workspace, and feedback whose record has not come in time. Services that share a database take turns by a
+// lease.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
@@ -12,17 +13,19 @@ import { paced } from "./paced.ts";
 import { noticeUpkeep } from "./upkeep-notices.ts";
 import type { Task } from "./upkeep-notices.ts";
 
-/** How much a run removed: calls, records, and pieces of feedback that waited too long. `error` is what failed, if anything did. */
+/**
+ * Numbers of removed calls, records, and pieces of feedback that waited too long. `error` is the first failure, if any.
+ */
 type UpkeepRun = { calls: number; records: number; feedback: number; error?: unknown };
 
 type Attempt = (work: Task["work"], workspaceId: WorkspaceId, step: Step) => Promise<void>;
 
 export type UpkeepOptions = {
-  /** The name of the process that asks for the lease. It must be unique. */
+  /** Name of the process that requests the lease. It must be unique. */
   holder: string;
-  /** How long after the start of a run the next one may start, in ms. At most an hour. */
+  /** Minimum time between the starts of two runs, in ms. At most an hour. */
   interval: number;
-  /** Whether to end the run. It is called between transactions. */
+  /** True to end the run. It is called between transactions. */
   isOver(): boolean;
   /** Receives what each transaction removed. */
   onRemoved?(removed: { calls: number; records: number }): void;
@@ -33,9 +36,9 @@ const renewalInterval = 60_000; // ms
 const maxInterval = 3_600_000; // ms
 
 /**
- * Does the work that is due, unless another process is doing it or the last run was too recent. Returns what it did, or
- * when to ask again, in Unix ms. Two runs at once would do no harm, because every transaction reads the current state.
- * So it suffices that clocks differ by less than the lease.
+ * Does the work that is due, unless another process is doing it or the last run was too recent. Returns the result, or
+ * the time to ask again, in Unix ms. Two runs at once would do no harm, because every transaction reads the current
+ * state. So it suffices that clocks differ by less than the lease.
  */
 export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<UpkeepRun | { nextAt: number }> {
   const { database, clock } = store;
@@ -77,12 +80,12 @@ export async function runUpkeep(store: Store, options: UpkeepOptions): Promise<U
   } catch (error) {
     run.error ??= error;
   }
-  // Another process has a lost lease. A run that was cut off releases the lease, so that the next run can start.
+  // Another process has a lost lease. A run that was cut off releases the lease for the next run.
   if (!isLost) await extendLease(database, holder, options.isOver() ? clock() : startedAt + interval);
   return run;
 }
 
-/** Takes the lease, or returns when it ends. A lease that ends later than any interval was taken by a wrong clock. */
+/** Takes the lease, or returns its end. A lease that ends later than any interval was taken by a wrong clock. */
 async function takeLease(database: Database, holder: string, now: number): Promise<number | undefined> {
   const [row] = await database.read({ sql: "select expires_at from upkeep where id = 1" });
   const expiresAt = integer(row!, "expires_at");
@@ -94,7 +97,7 @@ async function takeLease(database: Database, holder: string, now: number): Promi
   return taken!.length === 1 ? undefined : now + leaseTime;
 }
 
-/** Extends the lease. Returns whether it was still the holder's. */
+/** Extends the lease. Returns true if it was still the holder's. */
 async function extendLease(database: Database, holder: string, end: number): Promise<boolean> {
   const sql = "update upkeep set expires_at = ? where id = 1 and holder = ? returning id";
   const [rows] = await database.write([{ sql, args: [end, holder] }]);
@@ -103,7 +106,7 @@ async function extendLease(database: Database, holder: string, end: number): Pro
 
 const pageRows = 100;
 
-/** Removes what is older than its workspace keeps it. */
+/** Removes rows that are past their workspace's retention. */
 async function retain(
   { database, clock }: Store,
   attempt: Attempt,

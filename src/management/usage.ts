@@ -1,4 +1,4 @@
-// What a workspace has used of its monthly quota, by month and by day.
+// Usage of a workspace's monthly quota, by month and by day.
 import { notFound } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -77,7 +77,7 @@ async function withNames(database: Database, keys: KeyUsage[]): Promise<Infer<ty
   }));
 }
 
-/** The names of keys and the references of deployments, by their ids. */
+/** Names of keys and references of deployments, by id. */
 export async function namesOf(
   database: Database,
   items: { keyId?: string; deployId?: string }[],

@@ -1,4 +1,4 @@
-// The rules of single values in management, in addition to those of the data plane.
+// Rules of single values in management, in addition to those of the data plane.
 import type { DeploymentId, PromptId, RolloutId } from "../common/ids.ts";
 import { boolean, filledText, integerIn, isCount, matching, timestamp } from "../schema/values.ts";
 import { isObject, nullable, option, optional, predicate, referenceTo, refined } from "../schema/struct.ts";
@@ -13,14 +13,14 @@ const day = 86_400_000; // ms
 const periodFrom = (minimum: number) =>
   integerIn(minimum, 10 * 366 * day, " of milliseconds", { description: "Milliseconds" });
 export const period = periodFrom(0);
-/** The age of what is removed. It is at least a day, because clients may still repeat what they have just sent. */
+/** Minimum age of removed rows. It is at least a day, because clients may still repeat recent requests. */
 export const age = periodFrom(day);
 export const texts = predicate<Record<string, string>>(
   "an object of strings",
   (value) => isObject(value) && Object.values(value).every((member) => typeof member === "string"),
   { type: "object", additionalProperties: { type: "string" } },
 );
-// What labels exclude, in a form that the regular expressions of every language accept.
+// Characters that labels exclude, in a form that every language's regular expressions accept.
 const hidden = String.raw`\u0000-\u001f\u007f-\u009f\u2028\u2029`;
 const isLabel = (value: unknown, minLength: number): boolean =>
   typeof value === "string" && /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u.test(value) && [...value].length <= 200 &&
@@ -112,7 +112,7 @@ const reference = <T extends string>(words: string, max: number, description?: s
     maxLength: max,
     pattern: controlFree,
   });
-/** How a request names a prompt or a deployment. Operations get its id instead. */
+/** Reference to a prompt or a deployment. Operations get its id instead. */
 export const promptReference = referenceTo(
   "Prompt",
   reference<PromptId>("an id or a name", 200, "The id of the prompt, or its name"),
@@ -133,12 +133,12 @@ export const rolloutReference = referenceTo(
     "The id of the rollout, or NAME@DEPLOYMENT for its newest one",
   ),
 );
-/** How a request names a deployment that may be new. Operations get the id for a reference, and look up everything else. */
+/** Reference to a deployment that may be new. Operations get the id for a reference, and look up everything else. */
 export const deploymentOrName = referenceTo(
   "Deployment or name",
   reference<string>("a name, an id or a reference", 300),
 );
-/** The same for a deployment of a known prompt. Operations look it up themselves. */
+/** Reference to a deployment of a known prompt. Operations look it up themselves. */
 export const deploymentOfPrompt = reference<string>("a name, an id or a reference", 300);
 
 /** The input member of a list that may include archived items, and the condition of its query. */

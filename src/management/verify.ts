@@ -1,4 +1,4 @@
-// Verifies that the ledger balances, that feedback and the audit log are whole, and that nothing is damaged.
+// Verifies that the ledger balances, that feedback and the audit log are intact, and that nothing is damaged.
 import type { Database } from "../database/database.ts";
 import { findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
@@ -93,7 +93,7 @@ export const verify = operation({
 
 const maxRows = 100;
 
-/** Checks the audit log, what guards it, and the rows that it is about. */
+/** Checks the audit log, its triggers, and the rows with entries in it. */
 async function checkAudit(database: Database, reportOf: (what: string) => (share: number) => void) {
   const chain = await checkChain(database, reportOf("the audit log"));
   const triggers = await findTriggerFaults(database);

@@ -1,4 +1,4 @@
-// Compares the versions of prompts with the audit log, which has the hash of the content of each.
+// Compares the versions of prompts with the content hashes in the audit log.
 import { isMaskOf } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
@@ -8,7 +8,7 @@ import { bytesOfVersion, contentHash, pushesOf } from "./versions.ts";
 const pageRows = 64;
 const pageBytes = 1024 * 1024; // of the texts of versions: some 10 ms, in which nothing else runs
 
-// One statement, so that what it reads is of one moment.
+// One statement reads all rows from one moment.
 const pageSql = `
   with page as materialized (
     select prompt_id, version, row_number() over wanted as nth,

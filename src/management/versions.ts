@@ -52,7 +52,7 @@ export const pushed = { ...version, isNew: described(v.boolean, "Whether this pu
 const PushResult = shape("PushResult", pushed);
 type PushResult = Infer<typeof PushResult>;
 
-/** Who made a version, as the audit log knows. */
+/** Author of a version, from the audit log. */
 export const authorship = {
   actor: described(v.text, "Who pushed it, as the audit log knows. It may be empty"),
   source: orNull(oneOf(...sources), "How it was pushed. Null if it is older than the audit log"),
@@ -63,7 +63,7 @@ const summary = { version: v.positive, title: v.text, note: stored.note };
 const VersionSummary = shape("PromptVersionSummary", { ...summary, ...authorship, createdAt: v.timestamp });
 export type VersionSummary = Infer<typeof VersionSummary>;
 
-/** What an author writes. Messages may have more members, which are stored and served. */
+/** Content by an author. Messages may have more members, which are stored and served. */
 export const promptContent = {
   title: v.name,
   description: optional(v.plainText),
@@ -88,7 +88,7 @@ const toStored = readerOf(StoredVersion);
 const readSummary = readerOf(exactly({ ...summary, createdAt: v.timestamp }));
 const toSummary = (row: Row): VersionSummary => ({ ...readSummary(row), ...toAuthorship(row) });
 
-/** What a row has of who made a version. `origin` is JSON text. */
+/** Author of a version in a row. `origin` is JSON text. */
 export function toAuthorship(row: Row) {
   const origin = textOrNull(row, "origin");
   return {
@@ -113,14 +113,14 @@ const findVersion = (promptId: PromptId, version?: number): Statement => ({
   args: [promptId, version ?? null],
 });
 
-/** A planned push: its response, how the audit log identifies its content, and its statements. */
+/** A planned push: its response, the identity of its content in the audit log, and its statements. */
 type PushPlan = {
   pushed: PushResult;
   content: { latestVersion: number; hash: string };
   statements: Statement[];
 };
 
-/** The hash of the content of a version, by which the audit log names it. */
+/** Hash of the content of a version, which identifies it in the audit log. */
 export const contentHash = (texts: ContentTexts): Promise<string> => sha256(JSON.stringify(texts));
 
 /** Plans the next version of a prompt. Content that equals the newest version makes no new one. */
@@ -274,7 +274,7 @@ export const getPromptVersion = operation({
   run: (management, { id, version }) => requireVersion(management, id, version),
 });
 
-/** Returns a version of a prompt, by default the newest. Throws if there is none. */
+/** Returns a version of a prompt, by default the newest. Throws if missing. */
 export async function requireVersion(store: Store, id: PromptId, version?: number): Promise<PromptVersion> {
   const [row] = await store.database.read(findVersion(id, version));
   if (row !== undefined) return toVersion(row);

@@ -1,4 +1,4 @@
-// One attempt to deliver an event to a webhook, and what follows from it.
+// One attempt to deliver an event to a webhook, and its consequences.
 import type { Clock } from "../common/domain.ts";
 import type { WebhookId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
@@ -12,7 +12,7 @@ export type Send = (
   request: WebhookRequest,
 ) => Promise<{ status: number; text: string; retryAfter: string | undefined }>;
 
-/** A delivery that is due. `attempts` is how many there were. */
+/** A delivery that is due. `attempts` counts the earlier ones. */
 type Due = {
   number: number;
   attempts: number;
@@ -23,17 +23,17 @@ type Due = {
 };
 
 const hour = 3_600_000, day = 24 * hour; // ms
-/** How long to wait before each further attempt, in ms. The last one is made after three days. */
+/** Delay before each further attempt, in ms. The last one is made after three days. */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, day];
-const jitter = 0.1; // of a wait, more or less, so that a receiver that comes back does not get all at once
+const jitter = 0.1; // of a wait, more or less: a receiver that comes back does not get all at once
 const leastTime = 2 * day; // ms. The last attempt comes later after the event, whatever the jitter
 const maxPause = day; // ms that a receiver may ask for
-const maxAhead = 2 * day; // ms. What is due in a longer time comes from a wrong clock
+const maxAhead = 2 * day; // ms. A later due time comes from a wrong clock
 
-/** Whether a time that stands in a column has come at `:now`. */
+/** True if the time in a column has come at `:now`. */
 export const hasCome = (column: string): string => `(${column} <= :now or ${column} > :now + ${maxAhead})`;
 
-/** Whether a webhook, which is `w`, has a delivery that is due. Each half is one search of an index. */
+/** True if a webhook, which is `w`, has a delivery that is due. Each half is one search of an index. */
 export const hasDue = ["<= :now", `> :now + ${maxAhead}`].map((when) =>
   `exists (select 1 from webhook_deliveries d where d.webhook_id = w.id and d.due_at ${when})`
 ).join(" or ");
@@ -64,7 +64,7 @@ export async function findDue(database: Database, id: WebhookId, now: number): P
   };
 }
 
-/** How an attempt ended: with a response, or with what kept it from one. */
+/** Result of an attempt: a response, or the error that prevented one. */
 type Attempt = {
   at: number;
   durationMs: number;
@@ -90,8 +90,8 @@ export async function attempt({ event, receiver }: Due, send: Send, clock: Clock
 const leastPart = 12; // characters. A shorter part of a URL is mostly a word
 
 /**
- * Receivers like to repeat what they were asked, as a whole or in parts, and a response may be cut in the middle of it. SQLite
- * reads a text back only up to a NUL.
+ * Receivers often echo the request, as a whole or in parts, and a response may be cut in the middle of it. SQLite reads
+ * a text back only up to a NUL.
  */
 function withoutSecrets(text: string, { url, credential }: Receiver): string {
   const { href, pathname, search, searchParams } = new URL(url);
@@ -113,13 +113,13 @@ function withoutBeginning(text: string, secret: string): string {
   return text;
 }
 
-/** What follows from an attempt. Without an outcome there is another one. */
+/** Consequence of an attempt. Without an outcome there is another attempt. */
 type Verdict = {
   outcome: "delivered" | "failed" | null;
   dueAt: number | null;
-  /** Until when the receiver asked to get nothing, in Unix ms; 0 if it did not. */
+  /** End of the pause that the receiver asked for, in Unix ms; 0 without one. */
   pausedUntil: number;
-  /** Why the webhook has to be switched off. */
+  /** Reason to switch the webhook off. */
   reason?: "gone" | "failing";
 };
 
@@ -130,7 +130,7 @@ export function judge({ attempts, createdAt, lastSuccessAt }: Due, attempt: Atte
   if (status === 410) return { ...over, reason: "gone" };
   const wait = waits[attempts];
   if (wait === undefined) {
-    // A wrong clock may have said when the event was made, or when one was taken last.
+    // A wrong clock may have set the time of the event, or of the last success.
     const since = Math.min(createdAt, now - leastTime);
     const hasTaken = lastSuccessAt !== null && lastSuccessAt >= since && lastSuccessAt <= now;
     return hasTaken ? over : { ...over, reason: "failing" };

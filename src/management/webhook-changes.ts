@@ -125,7 +125,7 @@ export const enableWebhook = operation({
   },
 });
 
-/** Switches a webhook off. What was due is not sent any more. */
+/** Switches a webhook off. Due deliveries are not sent any more. */
 export async function disable(management: Management, before: Webhook, reason: (typeof reasons)[number]) {
   if (before.disabledAt !== null) return before;
   const off = { disabledAt: management.clock(), disabledReason: reason };

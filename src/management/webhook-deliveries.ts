@@ -40,7 +40,7 @@ const columns =
   `number, event_id, type, event -> '$.subject' as subject, event ->> '$.path' as path, created_at, attempts, iif(due_at = 0, created_at, due_at) as due_at, outcome,
   last_at, status, response, error, duration_ms`;
 
-/** Whether the last attempt of a delivery failed, or it was stopped before. */
+/** True if the last attempt of a delivery failed, or it was stopped before. */
 const hasFailed = "outcome is not 'delivered' and (attempts > 0 or outcome is not null)";
 
 const failed = option(v.boolean, "Whether to take only those whose last attempt failed, or that were stopped", {
@@ -65,7 +65,7 @@ export const listWebhookDeliveries = listOperation({
   },
 });
 
-/** An event of no change, which only a test has. */
+/** An event without a change, only for tests. */
 const testEvent = ({ caller, clock }: Management, id: WebhookId, workspaceId: Event["workspaceId"]): Event => ({
   id: `evt_${crypto.randomUUID().replaceAll("-", "")}`,
   position: 0,
@@ -133,7 +133,7 @@ export const resendWebhookDeliveries = operation({
     const { database } = management;
     const [row] = await database.read({ sql: newestNumber, args: [id] });
     const newest = integer(row!, "number");
-    // In the order of the numbers, so that none is sent again twice.
+    // In the order of the numbers: none is sent again twice.
     for (let resent = 0, last = 0;;) {
       const [rows] = await database.write([{
         sql: `update webhook_deliveries set due_at = 0, attempts = 0, outcome = null

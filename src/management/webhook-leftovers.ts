@@ -1,5 +1,5 @@
-// What is left to do for many deliveries of a webhook that was deleted or switched off. The change itself does it for the first
-// ones, and services do it for the others, a few in each transaction.
+// Unfinished work on many deliveries of a webhook that was deleted or switched off. The change itself does it for the
+// first ones, and services for the others, a few in each transaction.
 import type { WebhookId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -36,10 +36,10 @@ export const deleteStatements = (id: WebhookId): Statement[] => [
   { sql: "delete from webhooks where id = ?", args: [id] },
 ];
 
-/** Ends the first deliveries that are due of a webhook that is switched off. `finishWebhooks` ends the others. */
+/** Ends the first due deliveries of a webhook that is switched off. `finishWebhooks` ends the others. */
 export const stopFirst: (id: WebhookId) => Statement = stopSome;
 
-/** Ends all that is due of a webhook that is off, before it is switched on again. */
+/** Ends all due deliveries of a webhook that is off, before it is switched on again. */
 export async function stopAll(database: Database, id: WebhookId): Promise<void> {
   for (let isDone = false; !isDone;) {
     const [stopped] = await database.write([stopSome(id)]);
@@ -53,12 +53,12 @@ const unfinished = `
   select id, 1 as is_deleted from deleted_webhooks
   union all select id, 0 from webhooks where disabled_at is not null and exists (${isLeft}) limit 1`;
 
-/** Whether there is anything to finish. */
+/** True if there is unfinished work. */
 export const hasUnfinished = `exists (${unfinished})`;
 
-const maxSlices = 8; // in a row. What is due to other webhooks is sent between two looks
+const maxSlices = 8; // in a row. Other webhooks' due deliveries are sent between two looks
 
-/** Goes on with deletions of webhooks, and with those that are switched off. */
+/** Continues deletions of webhooks, and stopping those that are switched off. */
 export async function finishWebhooks(database: Database, isOver: () => boolean): Promise<void> {
   for (let slices = 0; slices < maxSlices && !isOver(); slices++) {
     const [row] = await database.read({ sql: unfinished });

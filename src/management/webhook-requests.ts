@@ -5,13 +5,13 @@ import { versionsText } from "./events.ts";
 import type { Event } from "./events.ts";
 import type { Format } from "./webhooks.ts";
 
-/** What is sent, by POST. */
+/** Request to send, by POST. */
 export type WebhookRequest = { url: string; headers: Record<string, string>; body: string };
 
-/** Where it is sent, and with what. `secrets` are those that are valid now. */
+/** Destination with its credentials. `secrets` are those that are valid now. */
 export type Receiver = { url: string; format: Format; credential: string | null; secrets: readonly string[] };
 
-/** Makes the request for an event, whose JSON is given, at a time in Unix ms. */
+/** Makes the request for an event, which is JSON text, at a time in Unix ms. */
 export async function requestFor(receiver: Receiver, event: string, now: number): Promise<WebhookRequest> {
   const { body, headers } = await toMessage(receiver, event, now);
   const common = { "Content-Type": "application/json", "User-Agent": `promptledger/${version}` };
@@ -44,7 +44,7 @@ async function toMessage(
   };
 }
 
-/** HMAC-SHA256 in Base64, as Standard Webhooks 1.0.0 says. */
+/** HMAC-SHA256 in Base64, per Standard Webhooks 1.0.0. */
 async function sign(secret: string, text: string): Promise<string> {
   const bytes = Uint8Array.from(atob(secret.slice("whsec_".length)), (char) => char.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
@@ -54,7 +54,7 @@ async function sign(secret: string, text: string): Promise<string> {
 
 const sentences: Readonly<Record<string, string>> = { ...eventTypes, "webhook.test": "This is a test of a webhook" };
 
-/** What happened, in one sentence. Slack asks for three characters to be escaped. */
+/** One sentence about an event. Slack requires three characters to be escaped. */
 function sentenceFor(event: Event): string {
   const { type, subject: { id, name }, actor, note } = event;
   if (isFound(type)) return escaped(`${name ?? id}: ${note}`);

@@ -59,13 +59,13 @@ export const NewWebhook = shape("NewWebhook", {
 });
 export type NewWebhook = Infer<typeof NewWebhook>;
 
-// Of a webhook that is off nothing is due any more, although not all of it may be marked yet.
+// A webhook that is off has nothing due, although not all of it may be marked yet.
 const oldestDueAt = `iif(disabled_at is null, (
   select created_at from webhook_deliveries where webhook_id = webhooks.id and due_at is not null order by number limit 1
 ), null)`;
 export const webhookTable = tableOf(Webhook, `select *, ${oldestDueAt} as oldest_due_at from webhooks`);
 
-/** When the oldest event came that a webhook has not got yet, in Unix ms. It takes one search for each webhook. */
+/** Time of the oldest undelivered event of any webhook, in Unix ms. It takes one search for each webhook. */
 export async function findOldestDue(database: Database): Promise<number | null> {
   const [row] = await database.read({ sql: `select min(${oldestDueAt}) as oldest from webhooks` });
   return integerOrNull(row!, "oldest");
@@ -110,7 +110,7 @@ export const passOver = (id: WebhookId): Statement => ({
   args: [id],
 });
 
-/** Whether a webhook is on, and its workspace is not being deleted. The table is `w`. */
+/** True if a webhook is on, and its workspace is not being deleted. The table is `w`. */
 export const isActive = `w.disabled_at is null
   and coalesce(w.workspace_id, '') not in (select id from deleted_workspaces)`;
 
@@ -123,7 +123,7 @@ export async function requireWebhook({ database }: Store, id: WebhookId): Promis
   return found;
 }
 
-/** The same, if it is on. */
+/** Returns a webhook. Throws if it is off. */
 export async function requireEnabled(store: Store, id: WebhookId): Promise<Webhook> {
   const found = await requireWebhook(store, id);
   if (found.disabledAt !== null) throw conflict(`Webhook ${id} is off: enable it first`, "webhook_disabled");

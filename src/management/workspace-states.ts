@@ -1,4 +1,4 @@
-// How workspaces are at present: what the console shows of each in its list.
+// Present states of workspaces, for their list in the console.
 import { monthOf } from "../common/month.ts";
 import { integer, text } from "../database/row.ts";
 import { findQuotas } from "../ledger/usage.ts";
@@ -14,7 +14,7 @@ export type WorkspaceState = Infer<typeof WorkspaceState>;
 const firingOf = `select workspace_id, count(*) as alerts from alerts
   where state = 'firing' and workspace_id in (select value from json_each(?)) group by workspace_id`;
 
-/** It asks the database as often for many workspaces as for one. */
+/** Uses the same number of queries for many workspaces as for one. */
 export const listWorkspaceStates = operation({
   id: "listWorkspaceStates",
   summary: "List workspaces with the requests of this month and how many alerts fire, newest first",

@@ -149,7 +149,7 @@ const toRow = (members: Record<string, string | number | null | object[]>) =>
     Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
   );
 
-/** Returns a workspace. Throws if there is none. */
+/** Returns a workspace. Throws if missing. */
 export const requireWorkspace = async ({ database }: Store, id: WorkspaceId): Promise<Workspace> =>
   await workspaceTable.find(database, id) ?? missing(id);
 
