@@ -1,4 +1,4 @@
-// How the command line shows keys, tokens, workspaces and the audit log.
+// Shows keys, tokens, workspaces and the audit log on the command line.
 import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
 import type { ApiKey } from "../management/api-keys.ts";
 import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
@@ -47,7 +47,7 @@ const toTokenRow = ({ name, prefix, role, owner, workspaceId, expiresAt, lastUse
   return { name, prefix, state, role, owner, workspaceId, expiresAt, lastUsedAt, createdAt, revokedAt, id };
 };
 
-/** `--status 1=ok --status 0=failed!`. An empty text stands for no names. */
+/** `--status 1=ok --status 0=failed!`. An empty text means no names. */
 function statusesOf(args: Arguments): { statuses?: StatusName[] } {
   const given = args.texts("status");
   if (given.length === 0) return {};
@@ -58,7 +58,7 @@ function statusesOf(args: Arguments): { statuses?: StatusName[] } {
   return { statuses };
 }
 
-/** A call takes its record with it. */
+/** Deleting a call deletes its record. */
 function showWorkspace(workspace: Workspace): Outcome {
   const { keepRecordsMs, keepCallsMs } = workspace;
   const isShorter = keepRecordsMs !== null && keepCallsMs !== null && keepCallsMs < keepRecordsMs;
@@ -117,7 +117,7 @@ export const accessPresentations = [
   present(listTokens, { row: toTokenRow }),
 ];
 
-/** What changed, in words: `monthlyLimit 10 → 20`, `version 1 → 2`, or the name of what was created or deleted. */
+/** Text of a change: `monthlyLimit 10 → 20`, `version 1 → 2`, or the name of a created or deleted item. */
 function describeChange({ before, after }: AuditEntry): string {
   if (before === null || after === null) {
     const { name } = after ?? before ?? {};

@@ -1,4 +1,4 @@
-// How the command line shows alerts.
+// Shows alerts on the command line.
 import { durationText } from "../common/duration.ts";
 import { muteAlert, unmuteAlert, updateAlert } from "../management/alert-changes.ts";
 import { readCondition, valueText } from "../management/alert-conditions.ts";
@@ -10,7 +10,7 @@ import { present } from "./operation-commands.ts";
 
 const scopeOf = ({ reference }: Alert): string => reference ?? "workspace";
 
-/** What the last check found, with its unit. */
+/** Value of the last check, with its unit. */
 const valueOf = ({ condition, value }: Alert): string | null =>
   value === null ? null : valueText(readCondition(condition), value);
 
@@ -23,7 +23,7 @@ const toRow = (alert: Alert) => {
   };
 };
 
-/** An alert for people, one member a line. */
+/** Text of an alert, one member a line. */
 const toLines = (alert: Alert) => {
   const { atLeast, keepFiringMs } = alert;
   return { ...toRow(alert), atLeast, keepFiring: durationText(keepFiringMs) };

@@ -19,17 +19,17 @@ export type Arguments = {
   texts(name: string): string[];
   /** The NAME=VALUE pairs of an option. If a name appears twice, the last value wins. */
   values(name: string): Record<string, string>;
-  /** Whether an option without a value is set. */
+  /** True if an option without a value is set. */
   has(name: string): boolean;
-  /** Whether to print JSON. */
+  /** True to print JSON. */
   json: boolean;
-  /** The same arguments with another value of one. */
+  /** Returns a copy with another value of one. */
   with(name: string, value: string): Arguments;
 };
 
 /**
- * Parses arguments. Throws if they do not fit the parameters of the command. `defaults` has the values of options that are not
- * given.
+ * Parses arguments. Throws if they do not fit the parameters of the command. `defaults` has the values of options that
+ * are not given.
  */
 export function readArguments(
   parameters: Parameter[],
@@ -55,7 +55,7 @@ export function readArguments(
   return toArguments(given);
 }
 
-/** The value of a text. Throws if it fits neither its placeholder nor the member that it stands for. */
+/** Converts the text of an argument. Throws if its placeholder or its member does not accept it. */
 function read(parameter: Parameter, text: string): string | number {
   const { label, placeholder, isRepeatable, struct } = parameter;
   if (placeholder === undefined) return text;
@@ -66,7 +66,7 @@ function read(parameter: Parameter, text: string): string | number {
   return check(struct as Struct<string | number, unknown>, value, label);
 }
 
-/** Arguments as a command reads them. A name that is no parameter of the command is a fault of ours. */
+/** Gives a command its arguments. A name that is not a parameter of the command is a bug. */
 function toArguments(given: ReadonlyMap<string, readonly (string | number)[]>): Arguments {
   const find = (name: string) => {
     const found = given.get(name);
@@ -115,7 +115,7 @@ function parse(argv: string[], options: Parameter[]): { values: Record<string, s
   };
 }
 
-/** Whether words are options of these parameters, each with its value if it takes one. */
+/** True if words are options of these parameters, each with its value if it takes one. */
 export function areOptions([word, ...others]: string[], parameters: Parameter[]): boolean {
   if (word === undefined) return true;
   const [label] = word.split("=");
@@ -149,8 +149,8 @@ function faultOf({ name, rawName, value, inlineValue }: Token, options: Paramete
 }
 
 /**
- * `--status -1` → `--status=-1`: after an option a negative number is its value, not another option. An option that needs no
- * value gets its own where none follows.
+ * `--status -1` → `--status=-1`: after an option a negative number is its value, not another option. An option that
+ * needs no value gets its own where none follows.
  */
 function joinValues(argv: string[], options: Parameter[]): string[] {
   const joined: string[] = [];

@@ -18,7 +18,7 @@ import { counted, format, formatElapsed, formatTime } from "./format.ts";
 import { readUsage } from "./parameters.ts";
 import { convert } from "./placeholders.ts";
 
-/** The newest backup, whatever the clock of this machine says. */
+/** The newest backup, regardless of this machine's clock. */
 const latest = "latest";
 
 const allowing = "allow-unauthenticated";
@@ -110,7 +110,7 @@ const notNamed = () =>
 const describePlain = (count: number): string =>
   `${counted(count, "backup")} ${count === 1 ? "is" : "are"} not encrypted. With BACKUP_KEY_FILE, restore refuses such`;
 
-/** What to restore: an existing file, `latest`, or `PLACE@TIME`. */
+/** Backup to restore: an existing file, `latest`, or `PLACE@TIME`. */
 export async function findSource(
   args: Arguments,
   { env, exists }: Pick<Terminal, "env" | "exists">,

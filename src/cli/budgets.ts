@@ -1,4 +1,4 @@
-// How the command line shows budgets.
+// Shows budgets on the command line.
 import { listBudgets, updateBudget } from "../management/budgets.ts";
 import type { BudgetState } from "../management/budgets.ts";
 import { present } from "./operation-commands.ts";

@@ -1,4 +1,4 @@
-// Lists of prompts with their deployments, of deployments with their prompts, and histories with the targets of a rollback.
+// Lists of prompts with their deployments, of deployments with their prompts, and histories with rollback targets.
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import { operator } from "../management/change-requests.ts";
 import { listDeploymentChanges } from "../management/deployment-changes.ts";
@@ -16,7 +16,7 @@ type ListInput = { workspaceId: WorkspaceId; archived?: boolean | undefined };
 type PromptListInput = ListInput & { text?: string | undefined };
 type DeploymentListInput = ListInput & { promptId?: PromptId | undefined };
 
-/** When it was archived, for a list that has what is archived too. */
+/** Archive time, for lists that include archived items. */
 const archivedAt = (item: { archivedAt: number | null }, { archived }: ListInput) =>
   archived ? { archivedAt: item.archivedAt } : {};
 
@@ -42,7 +42,7 @@ export async function listDeploymentsWithPrompts(
 
 type HistoryInput = { id: DeploymentId; workspaceId?: WorkspaceId | undefined };
 
-/** The changes of a deployment, newest first, each with whether a rollback can return to it. */
+/** The changes of a deployment, newest first. Each shows if a rollback can return to it. */
 export async function listHistory(call: Call, input: HistoryInput): Promise<Outcome> {
   const changes: DeploymentChange[] = await readAll(call, listDeploymentChanges, input);
   const { live, previous, served } = findRollbackTargets([...changes].reverse());

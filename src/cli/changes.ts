@@ -1,4 +1,4 @@
-// How the command line shows change requests, and that a change of a deployment was requested in place of being made.
+// Shows change requests on the command line, and changes of deployments that became requests.
 import {
   approveChangeRequest,
   declineChangeRequest,
@@ -23,7 +23,7 @@ export const describeRequest = (request: ChangeRequest): string =>
 
 type Result = Pick<DeploymentResult, "request">;
 
-/** Says that a change was requested, or else what `otherwise` says. It exits 3, because nothing has changed yet. */
+/** Describes a requested change, and exits 3, because nothing has changed yet. Otherwise uses `otherwise`. */
 export const orRequested = <T extends Result>(otherwise: (result: T) => Outcome) => (result: T): Outcome =>
   result.request === undefined ? otherwise(result) : {
     data: result,
@@ -37,7 +37,7 @@ const toRow = (request: ChangeRequest) => {
   return { createdAt, reference, change: wordsOf(request), state, by: makerOf(request), note, id };
 };
 
-/** A request for people: what it is, how the texts of the versions differ, and how their records compare. */
+/** Text of a request: its facts, the difference of the versions, and how their records compare. */
 async function showRequest(call: Call, request: ChangeRequest): Promise<Outcome> {
   const { id, reference, state, source, createdAt, expiresAt, note, decidedBy, deciderOwner, decidedAt, reason } =
     request;
@@ -47,7 +47,7 @@ async function showRequest(call: Call, request: ChangeRequest): Promise<Outcome>
   return { data: request, text: () => `${format({ ...asked, ...decided })}${stripControls(differences)}` };
 }
 
-/** The difference of the version that is live and the one that would be, and what their records show. */
+/** Difference between the live version and the requested one, and between their records. */
 async function describeDifference(
   call: Call,
   { promptId, deployId, liveVersion, version, state }: ChangeRequest,
@@ -59,7 +59,7 @@ async function describeDifference(
   return `\n${diff}\n${(await call(compareStats, sides)).sentence}\n`;
 }
 
-/** A request that has ended: what happened, in one sentence. */
+/** Outcome of an ended request, in one sentence. */
 const said = (data: ChangeRequest, note: string): Outcome => ({ data, text: () => "", note });
 
 export const changePresentations = [

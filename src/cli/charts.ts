@@ -29,8 +29,8 @@ export function sparkline(values: (number | null)[]): string {
 }
 
 /**
- * The usage of a month: totals, a line for each day from the first to the last one with requests, and one for each key and
- * deployment.
+ * The usage of a month: totals, a line for each day from the first to the last one with requests, and one for each key
+ * and deployment.
  */
 export function usageText(
   { days, keys, others, lastCallAt: _, ...usage }: Usage,
@@ -54,7 +54,7 @@ export function usageText(
   ].join("\n");
 }
 
-/** Says that the quota of the current month is used up, since when and until when, and how to raise it. */
+/** Message that the quota of the current month is used up, since when, until when, and how to raise it. */
 export function usedUpText(
   { month, limit, remaining, lastCallAt, resetTime }: Usage,
   workspaceId: WorkspaceId,
@@ -70,7 +70,7 @@ export function usedUpText(
 
 type Costs = Pick<MonthCosts, "records" | "cost" | "unpriced">;
 
-/** What the records of a month cost: a table for each of the lists. Empty without records. */
+/** Costs of a month's records: a table for each of the lists. Empty without records. */
 export function costsText(
   { deployments, versions, keys, models, others, ...all }: MonthCosts,
   columns = Infinity,

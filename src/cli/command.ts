@@ -1,4 +1,4 @@
-// What a command is, its context and its outcome.
+// A command, its context and its outcome.
 import type { Operation } from "../management/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
@@ -15,8 +15,8 @@ export type CommandContext = { args: Arguments; call: Call; terminal: Terminal }
 export type LocalContext = Omit<CommandContext, "call">;
 
 /**
- * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note, and
- * whether the command exits 1, or 3 because something differs.
+ * The outcome of a command: its data, the text or the rows of a table that people see in place of the default, a note,
+ * and whether the command exits 1, or 3 because something differs.
  */
 export type Outcome = {
   data?: object | undefined;
@@ -32,8 +32,8 @@ export type Outcome = {
 /**
  * A command works on the database or on the service that `--server` names. One with `runLocally` opens what it `needs`
  * itself. One that needs the database itself refuses a server. Only a command with `createsDatabase` creates a missing
- * database. All others fail without one. `check` says what is wrong with the arguments, before anything is opened. `role`
- * is the role that the command requires on a service.
+ * database. All others fail without one. `check` returns the fault of invalid arguments, before anything is opened.
+ * `role` is the role that the command requires on a service.
  */
 export type Command =
   & Declared
@@ -49,7 +49,7 @@ export const userOf = ({ env }: Terminal): string | undefined => env.USER || env
 
 export const show = (data: object, note?: string): Outcome => ({ data, note });
 
-/** Shows something that is issued with a secret. People find the secret behind the ids, wherever the data has it. */
+/** Shows an item that is issued with a secret. The secret follows the ids, wherever the data has it. */
 export function showSecret<Member extends string>(
   member: Member,
   data: { id: string; workspaceId: string | null } & Record<Member, string | null>,

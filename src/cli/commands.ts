@@ -197,7 +197,7 @@ const others = [
 const nouns = others.map(({ name: [noun] }) => noun);
 const orderOf = ({ name: [noun] }: Command) => nouns.indexOf(noun);
 
-/** Commands of the same noun stand together. */
+/** All commands, grouped by noun. */
 export const commands: Command[] = [...promptCommands, ...others].sort((a, b) => orderOf(a) - orderOf(b));
 
 /** The words of a command, with the name that its noun has now. */

@@ -1,4 +1,4 @@
-// Whether commits of a folder's repository have what a ledger has: then whoever changes the files since has seen it.
+// Checks that a ledger's contents are in a folder's git commits: later edits of its files are then based on them.
 import { canonicalOf } from "../files/content.ts";
 import { readFolder } from "../files/folder.ts";
 import type { PlanOptions } from "../files/plan.ts";
@@ -7,7 +7,7 @@ import type { Committed } from "../runtime/git.ts";
 
 const mostRead = 100; // of the versions of a file
 
-/** Looks contents up in the commits of a folder. git tells the second of a commit. */
+/** Looks up contents in the commits of a folder. git stores whole seconds. */
 export function committedIn(folder: string): NonNullable<PlanOptions["isCommitted"]> {
   let history: Promise<Map<string, Committed[]>> | undefined;
   const read = inGroups((ids) => readBlobs(folder, ids));
@@ -26,7 +26,7 @@ export function committedIn(folder: string): NonNullable<PlanOptions["isCommitte
 
 type Read = (ids: readonly string[]) => Promise<Map<string, string>>;
 
-/** Reads what is asked for during a read by the next one, since a process of git takes longer than what it reads. */
+/** Batches the requests made during a read, since a git process takes longer than its reads. */
 function inGroups(read: Read): Read {
   let waiting: Promise<Map<string, string>> | undefined, wanted: string[] = [];
   let last: Promise<unknown> = Promise.resolve();

@@ -8,14 +8,14 @@ import { choicesOf } from "./placeholders.ts";
 type Word = { word: string; text: string };
 
 /**
- * What may follow the words of a command line: nouns after none, the verbs of a noun, the options of a command and the values
- * of its first argument, if they are few.
+ * Completions after words of a command line: nouns after none, the verbs of a noun, the options of a command and the
+ * values of its first argument, if there are few.
  */
 type Step = { after: string; words: Word[]; options: Parameter[] };
 
-/** The options that need no command, or stand before it. */
+/** Options that need no command, or precede it. */
 const globalOptions = readUsage(`promptledger [--version]${remote}`, {}, { version: "Print the version" }).parameters;
-/** Those that explain a noun. */
+/** Options to explain a noun. */
 const nounOptions = globalOptions.filter(({ name }) => name === "help");
 
 function stepsOf(commands: Command[]): Step[] {
@@ -44,7 +44,7 @@ function stepsOf(commands: Command[]): Step[] {
 const firstOf = <T>(items: T[], keyOf: (item: T) => string): T[] =>
   items.filter((item, index) => items.findIndex((other) => keyOf(other) === keyOf(item)) === index);
 
-/** A value in single quotes. In bash and zsh, a quote in it ends the text, stands alone and begins the next one. */
+/** A value in single quotes. In bash and zsh, a quote in it closes the text, follows escaped and reopens it. */
 const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const quoteForFish = (text: string) => `'${text.replace(/[\\']/g, String.raw`\$&`)}'`;
 
@@ -54,8 +54,8 @@ const shorten = (text: string) => text.split(/[.;:] /)[0]!;
 const choices = ({ placeholder = "" }: Parameter) => choicesOf(placeholder);
 
 /**
- * The lines of a `case` of what stands before a word and of the option just before it: the values of an option of a command
- * that takes one of several, or none for one that takes any.
+ * Lines of a `case` on the words before the cursor, the last one an option: its values if the option is a choice, or no
+ * values if it takes any.
  */
 function valuesOf(steps: Step[], toLine: (patterns: string[], values: string[]) => string): string[] {
   const given = steps.flatMap(({ after, options }) => options.map((option) => ({ after, option })))

@@ -54,7 +54,7 @@ async function promote({ call }: CommandContext, input: Promotion): Promise<Outc
   }
 }
 
-/** Says which version a deployment serves from now on, and which it served before. */
+/** Shows which version a deployment serves from now on, and which it served before. */
 async function showPromotion(call: Call, result: DeploymentResult): Promise<Outcome> {
   const { id, promptId, changed, revision, reference, currentVersion, isActive } = result;
   const outcome = orRequested(showChange)(result);
@@ -72,7 +72,7 @@ async function showPromotion(call: Call, result: DeploymentResult): Promise<Outc
   return { ...outcome, note: `${note} (before: ${before})${variables === "" ? "" : `; ${variables}`}` };
 }
 
-/** Says that a promotion or a rollback ended a rollout. */
+/** Describes a rollout ended by a promotion or rollback. */
 async function describeEnded(call: Call, id: Deployment["id"]): Promise<string> {
   const { items: [rollout] } = await call(listRollouts, { id, limit: 1 });
   return rollout === undefined
@@ -118,7 +118,7 @@ function checkRollout(args: Arguments): string | undefined {
   return args.has("version") && !args.has("percent") ? "--version needs --percent" : undefined;
 }
 
-/** A deployment as people see it. */
+/** Deployment for display. */
 const showDeployment = (deployment: Deployment, note?: string): Outcome => ({
   note,
   data: deployment,
@@ -214,7 +214,7 @@ export const deploymentPresentations = [
   present(changes.listDeploymentChanges, { run: ({ call }, input) => listHistory(call, input) }),
 ];
 
-/** `variables since version 1: added tone, removed shop`; empty if none came or went. */
+/** `variables since version 1: added tone, removed shop`; empty without changes. */
 export function describeVariables(since: number, { added, removed }: VariableChange): string {
   const changes = [["added", added], ["removed", removed]] as const;
   const described = changes.flatMap(([verb, names]) => names.length === 0 ? [] : [`${verb} ${names.join(", ")}`]);

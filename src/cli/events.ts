@@ -1,4 +1,4 @@
-// `events`: what has changed, in order, and with `--follow` whatever changes from now on.
+// `events`: changes in order, and with `--follow` each new one.
 import { harmlessJson } from "../common/ci-text.ts";
 import { stringify } from "../common/json-text.ts";
 import { Refusal } from "../common/errors.ts";
@@ -20,7 +20,7 @@ const toRow = (event: Event) => {
   return { position, createdAt, type, what: name ?? id, versions: versionsText(event), actor, note };
 };
 
-/** An event on one line. Those of a stream stand under each other, so they have no table. */
+/** An event on one line. A stream prints one event at a time, so it has no table. */
 function lineOf(event: Event): string {
   const { position, createdAt, type, subject: { name, id }, actor, note } = event;
   const what = [name ?? id, versionsText(event), actor && `by ${actor}`, note && `(${note})`];
@@ -44,7 +44,7 @@ export const eventPresentations = [
   }),
 ];
 
-/** The first events, as many as `--limit` says. A response has at most a page of them. */
+/** The first events, up to `--limit`. A response has at most a page of them. */
 async function list({ args, call }: CommandContext, input: Input): Promise<EventList> {
   const max = args.findNumber("limit") ?? listLimit;
   const items: Event[] = [];
@@ -74,7 +74,7 @@ async function follow(
         if (!await terminal.write(`${text}\n`)) return {};
       }
     } catch (error) {
-      // A service that stops or starts anew misses nothing: the next request says how far this one came.
+      // A service that stops or restarts misses nothing: the next request contains the last position.
       if (!hasStarted || !isPassing(error)) throw error;
       if (!isAway) terminal.say(`${(error as Refusal).message}. Trying again\n`);
       isAway = true;

@@ -33,7 +33,7 @@ async function exportTo(
 ): Promise<Outcome> {
   const file = path === undefined ? undefined : await terminal.create(path, { force });
   const count = format === "csv" ? countCsvRecords() : countLines();
-  // Whoever looks at an export in a terminal must not be shown what its texts make of that.
+  // Exported text must not control the terminal that shows it.
   const guard = file === undefined && terminal.columns !== undefined ? createGuard({}, false) : undefined;
   let exported = 0;
   try {

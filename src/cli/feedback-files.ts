@@ -1,4 +1,4 @@
-// Reads feedback from files: JSON with a piece on each line, and CSV with a header, as spreadsheets write it (RFC 4180).
+// Reads feedback from files: JSON with one piece per line, and CSV with a header, as spreadsheets write it (RFC 4180).
 import { invalid } from "../common/errors.ts";
 import { findJsonFault } from "../common/json-fault.ts";
 import { ImportedFeedback } from "../management/feedback.ts";
@@ -9,7 +9,7 @@ import { readNumber } from "./placeholders.ts";
 /** A line that was not imported, and why not. */
 export type RefusedLine = { line: number; error: string };
 
-/** The pieces of a file with their lines, and the lines that are none. */
+/** The pieces of a file with their lines, and the refused lines. */
 export type FeedbackFile = { pieces: { line: number; piece: ImportedFeedback }[]; refused: RefusedLine[] };
 
 /** Reads the text of a file. Throws if the file as a whole cannot be read. */
@@ -66,7 +66,7 @@ function toPiece(names: string[], cells: string[]): object {
   return Object.fromEntries(given.map(([name, cell]) => [name, name === "value" ? readValue(String(cell)) : cell]));
 }
 
-/** The value that a word stands for: true or false, a number, or a label. */
+/** Value of a word: true or false, a number, or a label. */
 export function readValue(word: string): FeedbackValue {
   if (word === "true" || word === "false") return word === "true";
   // Under a new name it would become a label, and the name would take no numbers.

@@ -1,5 +1,5 @@
-// How the command line shows feedback, gives it and imports it: a piece as a row, the feedback on a record in a cell, and
-// statistics of it in words.
+// Shows feedback on the command line, gives it and imports it: a piece as a row, the feedback on a record in a cell,
+// and its statistics in words.
 import { stringify } from "../common/json-text.ts";
 import { eachPage } from "../database/page.ts";
 import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
@@ -21,7 +21,7 @@ import { present } from "./operation-commands.ts";
 const listText = (title: string, pieces: (Feedback | EarlierFeedback)[], columns?: number) =>
   pieces.length === 0 ? "" : `${title}${format(pieces.map(toFeedbackRow), columns)}`;
 
-/** A name on one line: what its values are, and which of them are taken. */
+/** A name on one line: its kind, and its valid values. */
 const toNameRow = ({ name, kind, isDeclared, minimum, maximum, labels, better }: FeedbackNameRule) => ({
   name,
   kind,
@@ -60,7 +60,7 @@ function* batchesOf(pieces: FeedbackFile["pieces"]): Generator<FeedbackFile["pie
 
 const shownRefusals = 20;
 
-/** `Refused 2 of 10 lines`, and below it why. */
+/** `Refused 2 of 10 lines`, and the reasons below it. */
 function describeRefused(refused: RefusedLine[], total: number): string {
   const shown = refused.slice(0, shownRefusals).map(({ line, error }) => `line ${line}: ${error}`);
   const rest = refused.length > shownRefusals ? [`and ${refused.length - shownRefusals} more, which --json lists`] : [];
@@ -162,11 +162,11 @@ const cellOf = (texts: string[]) => texts.length === 0 ? {} : { feedback: texts.
 /** A cell with the feedback on a record, if there is any: `correctness=0.5, thumb=true`. */
 export const recordCell = (record: object) => cellOf(feedbackOf(record).map(({ name, value }) => `${name}=${value}`));
 
-/** A cell with the statistics of some records, if they have any. What a service sends in lists is still JSON text in parts. */
+/** Cell with the statistics of some records, if they have any. Lists from a service are still JSON text in parts. */
 export const statsCell = (feedback: FeedbackStats[] = []) =>
   cellOf((JSON.parse(stringify(feedback)) as FeedbackStats[]).map((stats) => `${stats.name} ${meaningOf(stats)}`));
 
-/** What was said under a name, in short: `0.62`, `83.3 % true`, or the most frequent label, `60.0 % kind`. */
+/** Short text of statistics: `0.62`, `83.3 % true`, or the most frequent label, `60.0 % kind`. */
 export function meaningOf({ mean, share, labels }: FeedbackStats): string {
   if (mean !== null) return numberText(mean);
   if (share !== null) return `${percentOf(share)} true`;

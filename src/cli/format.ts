@@ -17,7 +17,7 @@ export function format(data: object, columns?: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Whether a value has lines of its own: a list of objects, or an object that is ours. */
+/** True if a value takes several lines: a list of objects, or an object not from clients. */
 const isBlock = (name: string, value: unknown): value is object =>
   Array.isArray(value)
     ? typeof value[0] === "object"
@@ -37,7 +37,9 @@ function formatList(items: Item[], columns?: number): string {
 /** The name of a member for people. A duration is shown with its unit, so `keepCallsMs` is `keepCalls`. */
 export const labelOf = (name: string): string => oneLine(name.replace(/(?<=[a-z])Ms$/, ""));
 
-/** Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, and no control characters. */
+/**
+ * Formats a value on one line: times in ISO 8601, texts separated by commas, no value as a dash, no control characters.
+ */
 export function formatValue(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "" || Array.isArray(value) && value.length === 0) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -51,15 +53,15 @@ export function formatValue(name: string, value: unknown): string {
   return typeof value === "object" && !/^[{[]/.test(text) ? formatValue(name, JSON.parse(text)) : oneLine(text);
 }
 
-/** Whether a member is a time in Unix ms: `createdAt`, `at` or `validFrom`. */
+/** True if a member is a time in Unix ms: `createdAt`, `at` or `validFrom`. */
 const isTime = (name: string) => /^at$|At$|^validFrom$/.test(name);
 
-/** Members with what applications and authors wrote. A service sends them as objects. */
+/** Contents of applications and authors. A service sends them as objects. */
 const ofClients = ["input", "output", "additional_properties", "messages", "llmConfig"];
 
 /**
- * Data as `--json` prints it: behind each time in Unix ms stands the same in ISO 8601, `createdAtIso` behind `createdAt`. What
- * clients sent stays as it is.
+ * Data as `--json` prints it: each time in Unix ms is followed by its ISO 8601 text, `createdAtIso` after `createdAt`.
+ * Contents from clients are unchanged.
  */
 export function withIsoTimes(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withIsoTimes);
@@ -81,15 +83,15 @@ export const counted = (count: number, noun: string, plural = `${noun}s`): strin
 
 export const indented = (text: string): string => text.replace(/^(?=.)/gm, "  ");
 
-/** How long something took: `85 ms`, `0.2 s`. */
+/** Elapsed time: `85 ms`, `0.2 s`. */
 export const formatElapsed = (ms: number) => ms < 100 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
 /** A text on one line, without control characters. */
 export const oneLine = (text: string) => stripControls(text).replace(/[\n\t\p{Zl}\p{Zp}]/gu, " ");
 
 /**
- * Replaces control characters, except tabs and line breaks, so that a text cannot control the terminal. Those that embed or
- * override a direction of writing could show a line in another order than it has. Nor can the text be a command of a CI system
+ * Replaces control characters, except tabs and line breaks, because they could control the terminal, and characters
+ * that embed or override a writing direction, because they could reorder a line. Also breaks up commands of a CI system
  * within a line.
  */
 export const stripControls = (text: string): string =>

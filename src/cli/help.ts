@@ -62,7 +62,7 @@ function explain(all: Command[], columns: number): string {
 const requiredOf = ({ parameters }: Pick<Command, "parameters">): string[] =>
   parameters.flatMap(({ label, isRequired }) => isRequired ? [label] : []);
 
-/** Whether another command of the same name takes all parameters of one, and requires fewer. */
+/** True if another command of the same name takes all parameters of one, and requires fewer. */
 const covers = (other: Command, { name, parameters }: Command): boolean =>
   other.name.join(" ") === name.join(" ") &&
   parameters.every(({ label }) => other.parameters.some((each) => each.label === label)) &&
@@ -88,7 +88,7 @@ const nonBreaking = "\u00a0";
 
 type Row = [name: string, text: string];
 
-/** The parameters of commands with what they mean. What differs between commands names them. */
+/** Lists parameters with explanations. Any that differ between commands name their verbs. */
 function listParameters(chosen: Command[]): Row[] {
   const uses = chosen.flatMap(({ name, parameters }) =>
     parameters.map((parameter) => ({ ...parameter, verb: name[1] ?? name[0]! }))
@@ -117,7 +117,7 @@ function layOutRows(rows: Row[], columns: number, widest = Math.max(...rows.map(
   }).join("");
 }
 
-/** The same, with two rows in a line where both are short, so that the nouns fit into a terminal. */
+/** Lays out rows, two in a line where both are short, so that the nouns fit into a terminal. */
 function layOutPairs(rows: Row[], columns: number): string {
   const margin = Math.max(...rows.map(([name]) => widthOf(name))), half = Math.floor(columns / 2);
   const cell = ([name, text]: Row) => `  ${name.padEnd(margin)}  ${text}`;
@@ -132,7 +132,7 @@ function layOutPairs(rows: Row[], columns: number): string {
   return text;
 }
 
-/** Says what is unknown in the words of a command, and which command is nearest. `first` is the first argument. */
+/** Describes the unknown word of a command, and the nearest command. `first` is the first argument. */
 export function describeUnknown([noun, verb]: string[], first: string): string {
   const names = commands.map(({ name }) => name);
   const verbs = [...new Set(names.flatMap(([word, own]) => word === noun && own !== undefined ? [own] : []))];

@@ -10,7 +10,7 @@ type Listing<Input, Item> = Operation<Input & PageRequest & object, Page<Item>>;
 
 export const maxPageSize = 1000;
 
-/** How many of the newest entries a list has by default. */
+/** Default number of the newest entries in a list. */
 export const listLimit = 50;
 
 /** All pages of a list. */
@@ -42,7 +42,7 @@ export async function listAll<Input extends object, Item>(
   return { data, ...toRow && { rows: data.map(toRow) } };
 }
 
-/** Says which options of a list exclude each other. */
+/** Finds list options that exclude each other. */
 export function checkNewest(args: Arguments): string | undefined {
   if (!args.has("all")) return undefined;
   if (args.findNumber("limit") !== undefined) return "--all and --limit exclude each other";
@@ -50,7 +50,7 @@ export function checkNewest(args: Arguments): string | undefined {
 }
 
 /**
- * Lists the newest entries from `--cursor` on, as many as `--limit` says, or all. The note says how to see more. With
+ * Lists the newest entries from `--cursor` on, up to `--limit`, or all. The note explains how to see more. With
  * `--page` the data has the next cursor too.
  */
 export async function listNewest<Input extends object, Item extends object>(
@@ -84,7 +84,7 @@ function timeFirst(item: object): Record<string, unknown> {
   return createdAt === undefined ? rest : { createdAt, ...rest };
 }
 
-/** A page of what an operation lists. The URL of the service may be that of another one. */
+/** A page of an operation's list. The URL may be that of another server. */
 export async function readPage<Input extends object, Output extends { items: unknown[] }>(
   call: Call,
   operation: Operation<Input, Output>,

@@ -14,7 +14,7 @@ import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";
 import { stripControls } from "./format.ts";
 
-/** An open database. `callAs` makes what runs operations for a caller other than the user. */
+/** An open database. `callAs` runs operations for a caller other than the user. */
 type Local = {
   call: Call;
   callAs(caller: Omit<Caller, "actor">): Call;
@@ -23,7 +23,7 @@ type Local = {
   close(): void;
 };
 
-/** Opens the database. `applied` names the migrations that `schema` allowed, and that it lacked. */
+/** Opens the database. `applied` names the missing migrations that `schema` allowed. */
 export async function openLocal(
   terminal: Terminal,
   schema: SchemaPolicy,
@@ -52,7 +52,7 @@ export async function openLocal(
   };
 }
 
-/** Says which database was created, because it may not be the one that the user meant. */
+/** Names the created database, because it may not be the one that the user meant. */
 export function describeCreated(env: Terminal["env"]): string {
   const { url } = readConfig(env).database;
   return `Created the database ${describeDatabase(url)}${isConfigured(env) ? "" : ", because DATABASE_URL is not set"}`;

@@ -10,8 +10,9 @@ import type { Explanations, Parameter } from "./parameters.ts";
 import { separatorOf } from "./placeholders.ts";
 
 /**
- * What a command does differently from calling its operation and printing the output: `row` formats an item of a list for
- * people, `show` any other output, and `run` replaces all of it. `exported` is what it exports, if that is not its noun. `explanations` are of parameters that stand for no member.
+ * Differences of a command from calling its operation and printing the output: `row` formats an item of a list for
+ * people, `show` any other output, and `run` replaces all of it. `exported` names the exported items, if not by the
+ * noun. `explanations` override help texts by parameter name.
  */
 type Presentation<Input extends object, Output> = {
   createsDatabase?: true;
@@ -80,7 +81,7 @@ export const repeatUntilDone = <Input extends object>(
   },
 });
 
-/** The input of an operation, from the arguments that stand for its members. */
+/** The input of an operation, from the arguments with members. */
 const readInput = (parameters: Parameter[], args: Arguments): object =>
   Object.fromEntries(
     parameters.flatMap((parameter) =>

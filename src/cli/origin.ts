@@ -1,14 +1,14 @@
-// The commit that a release comes from: what CI says of it in variables, or else git.
+// The commit that a release comes from, from variables of CI or else from git.
 import type { Origin } from "../management/origin.ts";
 import { findHead, findUncommitted, withoutPassword } from "../runtime/git.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The name of a variable, or what several say together. */
+/** The name of a variable, or a function of several. */
 type Said = string | ((env: Env) => string | undefined);
 type Host = { commit: string; author?: string; repository: Said; change: Said };
 
-/** The variables of each host, by the one that tells the commit. */
+/** The variables of each host, recognized by that of the commit. */
 const hosts: Host[] = [
   { commit: "GITHUB_SHA", author: "GITHUB_ACTOR", repository: githubRepository, change: githubPull },
   { commit: "CI_COMMIT_SHA", author: "CI_COMMIT_AUTHOR", repository: "CI_PROJECT_URL", change: gitlabMerge },
@@ -48,7 +48,7 @@ function bitbucketPull({ BITBUCKET_GIT_HTTP_ORIGIN, BITBUCKET_PR_ID: id }: Env):
   return id && `${BITBUCKET_GIT_HTTP_ORIGIN}/pull-requests/${id}`;
 }
 
-/** Where a folder comes from. `commit` is what `--source` says. Files that are in no commit come from `…-dirty`, as git names it. */
+/** Origin of a folder. `commit` is the value of `--source`. Uncommitted files come from `…-dirty`, as git names it. */
 export async function findOrigin(env: Env, folder: string, commit?: string): Promise<Origin> {
   const host = hosts.find((host) => env[host.commit]);
   const tell = (said: Said | undefined) => typeof said === "string" ? env[said] : said?.(env);

@@ -11,23 +11,23 @@ import { formatValue } from "./format.ts";
 export type Parameter = {
   /** `limit`, or `FILE` for an argument. */
   name: string;
-  /** How messages call it: `--limit`, or `FILE`. */
+  /** Name in messages: `--limit`, or `FILE`. */
   label: string;
-  /** What stands for its value: `N`, or `read|submit` for a choice. Undefined if it has none. */
+  /** Placeholder of its value: `N`, or `read|submit` for a choice. Undefined if it has none. */
   placeholder: string | undefined;
   /** Its value where it is given without one. Undefined if it needs one. */
   bareValue: string | undefined;
   isOption: boolean;
   isRequired: boolean;
   isRepeatable: boolean;
-  /** The member of an operation's input that it stands for, if any, and the struct of that member. */
+  /** The member of an operation's input that it sets, if any, and the struct of that member. */
   member: string | undefined;
   struct: Schema[string] | undefined;
-  /** What help says about it. */
+  /** Text in the help. */
   explanation: string;
 };
 
-/** What help says about a parameter, by its name, where no description of a member says it. */
+/** Help texts of parameters by name, in place of the descriptions of their members. */
 export type Explanations = Readonly<Record<string, string>>;
 
 /** The words that name a command, and its parameters. */
@@ -63,12 +63,12 @@ const usualOptions: Record<string, string> = {
   workspaceId: "--workspace WORKSPACE",
 };
 
-/** What options mean without their value. */
+/** Values of options given without one. */
 const bareValues: Record<string, string> = { "without-feedback": anyName };
 
 /**
- * Reads a usage line: `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]`. `schema` is that of
- * the operation's input, whose usual members become options without being in the line.
+ * Reads a usage line: `deploy list [--prompt REF] [--render NAME=VALUE]... [--format ndjson|csv] [--all]`. `schema` is
+ * that of the operation's input, whose usual members become options without being in the line.
  */
 export function readUsage(usage: string, schema: Schema = {}, explanations: Explanations = {}): Declared {
   const [name] = /^[a-z]+( [a-z]+)?(?= |$)/.exec(usage)!;
@@ -77,7 +77,7 @@ export function readUsage(usage: string, schema: Schema = {}, explanations: Expl
     .filter(([member]) => member in schema && own.every((parameter) => parameter.member !== member))
     // A list comes from a file.
     .filter(([member]) => !hasType(schema[member]!, "array"))
-    // Which workspace it is follows from other things, if it is not given.
+    // The workspace may be left out: it is then determined in other ways.
     .map(([member, option]) => isOptional(schema[member]!) || member === "workspaceId" ? bracketed(option) : option);
   const parameters = [
     ...[...own, ...readParameters(usual.join(" "), schema)].sort((a, b) => orderOf(a) - orderOf(b)),
@@ -128,7 +128,7 @@ function formatParameter(parameter: Parameter, space: string): string {
   return `${isRequired ? text : `[${text}]`}${isRepeatable ? "..." : ""}`;
 }
 
-/** The members for which a parameter stands if its own name, or with `Id` behind it, is none. */
+/** Members of a parameter whose own name, or with `Id` behind it, is not a member. */
 const membersOf: Record<string, string[]> = {
   // The limit of a list is that of all its pages.
   limit: ["monthlyLimit"],
@@ -157,11 +157,11 @@ const membersOf: Record<string, string[]> = {
 /** `read-only` → `readOnly`. */
 const toMember = (name: string) => name.toLowerCase().replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The members that a parameter may stand for: `--workspace` for `workspaceId`, `ID` for `id`. */
+/** The members that a parameter may set: `--workspace` sets `workspaceId`, `ID` sets `id`. */
 const candidatesOf = (name: string, isOption: boolean): string[] =>
   membersOf[name] ?? [toMember(name), ...isOption ? [`${toMember(name)}Id`] : []];
 
-/** Parameters that mean the same wherever an operation does not say something else. */
+/** Explanations of parameters whose operation has no other one. */
 const usual: Explanations = {
   json: "Print JSON alone. It has each time in ISO 8601 too",
   help: "Explain the command",
@@ -177,7 +177,7 @@ const usual: Explanations = {
   force: "Replace the file if it exists",
 };
 
-/** What help says about a parameter: words of the command's own, or the description of the member, or what is usual. */
+/** Help text of a parameter: the command's own, or the description of the member, or the usual one. */
 function explain({ name, member, struct, isRepeatable, ...parameter }: Parameter, all: Parameter[], own: Explanations) {
   const { description, default: standard } = struct === undefined ? {} : schemaOf(struct);
   const described = member === "cursor" ? undefined : description as string | undefined;
@@ -191,7 +191,7 @@ function explain({ name, member, struct, isRepeatable, ...parameter }: Parameter
   return `${text}${fallback}${isRepeatable ? ". May be given several times" : ""}`;
 }
 
-/** The description of a member says what the API takes: milliseconds, null, lines, true, and other members by their names. */
+/** Rewords a member's description, which is for the API: milliseconds, null, lines, true, and other members by name. */
 const toCommandWords = (description: string, all: Parameter[]): string =>
   description
     .replace(/,? in (Unix )?milliseconds\b|, or null\b[^.,]*|\. Null\b[^.]*|, one per line,/g, "")
@@ -199,16 +199,16 @@ const toCommandWords = (description: string, all: Parameter[]): string =>
     .replace(/^Whether (to )?(\w)/, (_whole, _to, letter: string) => letter.toUpperCase())
     .replace(/`(\w+)`/g, (quoted, member: string) => findByMember(all, member)?.label ?? quoted);
 
-/** The parameter that stands for a member. */
+/** The parameter of a member. */
 const findByMember = (parameters: Parameter[], member: string) => parameters.find((each) => each.member === member);
 
-/** Whether its value is the id or the name of a workspace. */
+/** True if its value is the id or the name of a workspace. */
 export const isWorkspace = ({ placeholder }: Pick<Parameter, "placeholder">): boolean => placeholder === "WORKSPACE";
 
-/** Whether an operation cannot do without its member. */
+/** True if an operation requires its member. */
 export const isNeeded = ({ struct }: Pick<Parameter, "struct">): boolean => struct !== undefined && !isOptional(struct);
 
-/** Whether an empty text removes the value of a parameter. */
+/** True if an empty text removes the value of a parameter. */
 export const isRemovable = ({ struct }: Parameter): boolean => struct !== undefined && hasType(struct, "null");
 
 /**
@@ -239,7 +239,7 @@ export function guess(word: string, known: string[], prefix = ""): string {
   return near === undefined ? "" : ` Did you mean ${prefix}${near}?`;
 }
 
-/** How many characters must be added, removed or replaced to make one word of another. */
+/** Number of characters to add, remove or replace to make one word of another. */
 export function distanceOf(from: string, to: string): number {
   let row = [...to, ""].map((_, index) => index);
   for (const [at, character] of [...from].entries()) {

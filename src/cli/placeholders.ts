@@ -1,4 +1,4 @@
-// The placeholders of usage lines. Each stands for a type of value, and any other value is bad usage.
+// The placeholders of usage lines. Each has a type of value, and any other value is bad usage.
 import { invalid } from "../common/errors.ts";
 import { numberPattern } from "../common/json-text.ts";
 import { isMonth } from "../common/month.ts";
@@ -7,7 +7,7 @@ const day = 86_400_000; // ms
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: day };
 const maxDuration = 3660 * day; // the limit of the service
 
-/** What a value must be, and the value of a text; undefined if it is invalid. `choices` has all values, if they are few. */
+/** A type of value, and how to read its text; undefined if invalid. `choices` has all values, if there are few. */
 type Kind = { expected: string; read(text: string): string | number | undefined; choices?: string[] };
 
 const choiceOf = (choices: string[]): Kind => ({
@@ -82,17 +82,17 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** What a value must be, for help. Undefined if it may be any text, or if the placeholder lists what it may be. */
+/** Type of a value, for help. Undefined if any text is valid, or if the placeholder lists the values. */
 export const describeValue = (placeholder: string): string | undefined => kinds[placeholder]?.expected;
 
-/** The values of a choice: those of `read|submit`, or of a placeholder with few values. None if it is no choice. */
+/** Values of a choice: of `read|submit`, or of a placeholder with few values. Otherwise empty. */
 export const choicesOf = (placeholder: string): string[] => kindOf(placeholder)?.choices ?? [];
 
-/** An unknown placeholder stands for any text. */
+/** Unknown placeholders accept any text. */
 const kindOf = (placeholder: string): Kind | undefined =>
   placeholder.includes("|") ? choiceOf(placeholder.split("|")) : kinds[placeholder];
 
-/** What separates the values of a repeated option. A value at a path may have commas, and so may a label of feedback. */
+/** Separator of a repeated option's values. A value at a path may have commas, and so may a label of feedback. */
 export const separatorOf = (placeholder: string): string =>
   placeholder === "PATH=VALUE" || placeholder === "CONDITION" ? "\n" : ",";
 

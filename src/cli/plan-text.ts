@@ -1,5 +1,5 @@
-// How people see a plan: a change a line, with the differences of texts below it. GitHub Actions shows annotations at files,
-// and the summary of a step.
+// Text of a plan: one change per line, with the differences of texts below it. GitHub Actions shows annotations at
+// files, and the summary of a step.
 import type { Fault } from "../files/faults.ts";
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
@@ -11,7 +11,7 @@ import { oneLine, stripControls } from "./format.ts";
 const bold = "\x1b[1m", red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", cyan = "\x1b[36m", plain = "\x1b[m";
 const colours: Record<string, string> = { "+": green, "~": yellow, "→": cyan, "!": red, "-": red };
 
-/** A line of a plan. `sign` says what it is about, and `file` is the path of the prompt's file. */
+/** A line of a plan. `sign` is its kind, and `file` is the path of the prompt's file. */
 type PlanLine = { sign: "+" | "~" | "→" | "!" | "-"; text: string; diff?: string; file?: string | undefined };
 
 /** The lines of a plan, prompts in order. */
@@ -53,7 +53,7 @@ function describePromotion({ from, to, isProtected, variables, endsRollout }: Pr
   return [move, ...(isProtected ? ["protected"] : []), ...describeVariables(variables), ...ended].join(", ");
 }
 
-/** What a promotion of a version does to the rollout of another one, or of the same. */
+/** Effect of a promoted version on the rollout of another one, or of its own. */
 const describeEnd = (candidate: number, promoted: number): string =>
   `${candidate === promoted ? "completes" : "ends"} the rollout of version ${candidate}`;
 
@@ -74,7 +74,7 @@ export function formatPlan(plan: Plan, isColoured: boolean): string {
   const paint = (sign: string, text: string) => isColoured ? `${colours[sign] ?? ""}${text}${plain}` : text;
   const lines = linesOf(plan).flatMap(({ sign, text, diff = "" }) => [
     paint(sign, `${sign} ${text}`),
-    // The names of the two versions stand in the line above.
+    // The line above names the two versions.
     ...diff.split("\n").slice(2).filter((line) => line !== "").map(unlikeCommand).map((line) =>
       `    ${paint(/^[+-]/.test(line) ? line[0]! : line.startsWith("@") ? "→" : "", line)}`
     ),

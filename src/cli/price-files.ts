@@ -1,5 +1,5 @@
-// Reads prices from other projects' files: the JSON of @pydantic/genai-prices, and that of models.dev. What a price of ours
-// cannot say is left out, so that nothing is priced wrongly, and reported.
+// Reads prices from other projects' files: the JSON of @pydantic/genai-prices, and that of models.dev. Prices that ours
+// cannot express are left out and reported, so that nothing is priced wrongly.
 import { invalid } from "../common/errors.ts";
 import { media } from "../ledger/rates.ts";
 import type { Medium } from "../ledger/rates.ts";
@@ -9,7 +9,7 @@ import { isObject } from "../schema/struct.ts";
 import { isCount } from "../schema/values.ts";
 import { modelPatternsOf } from "./price-patterns.ts";
 
-/** Why a model is left out. */
+/** Reason for omitting a model. */
 type Gap =
   | "without a price of tokens"
   | "with a fee for each request"
@@ -18,14 +18,16 @@ type Gap =
   | "with a name that * and # cannot match";
 
 /**
- * The prices of a file, and what is left out: models and why, the fees of tools, which records do not report, of how many models,
- * and the prices of audio, images and video, of how many.
+ * The prices of a file, and the omissions: models with reasons, the number of models with fees of tools, which records
+ * do not report, and the number with prices of audio, images and video.
  */
 export type PriceFile = { prices: PriceTerms[]; skipped: Gap[]; withFees: number; withMedia: number };
 
 type Json = Record<string, unknown>;
 
-/** Reads the text of a file. `validFrom` is when the prices begin that have no date, and `only` is one provider in lower case. */
+/**
+ * Reads the text of a file. `validFrom` is the start of prices without a date, and `only` one provider in lower case.
+ */
 export function readPriceFile(text: string, validFrom: number, only?: string): PriceFile {
   let json: unknown;
   try {
@@ -123,7 +125,7 @@ function toGenaiPrices({ tiers, context_over_200k, ...cost }: Json): Json {
   );
 }
 
-/** When prices hold: from a date on in Unix ms, or at some hours. Undefined if they hold at other times. */
+/** Period of prices: from a date on in Unix ms, or at some hours. Undefined if it is neither. */
 function readConstraint(constraint: unknown): { from?: number; hours?: string } | undefined {
   if (constraint === undefined || constraint === null) return {};
   const from = Date.parse(textOf(constraint, "start_date"));
@@ -202,7 +204,7 @@ function readPrices(prices: Json): Terms | Gap {
   return { ...at(0), tiers, unpricedMedia };
 }
 
-/** The text of a price, for requests with so many input tokens. Undefined if it is none, or too large. */
+/** Price text, for requests with so many input tokens. Undefined if invalid or too large. */
 function usdAt(value: unknown, tokens: number): string | undefined {
   const tier = listOf(value, "tiers").findLast((tier) => isObject(tier) && tokens > Number(tier.start));
   const usd = isObject(tier) ? tier.price : isObject(value) ? value.base : value;

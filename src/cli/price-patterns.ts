@@ -1,5 +1,5 @@
-// The names of models in @pydantic/genai-prices, as patterns of ours. There the first model of a provider that matches counts,
-// and here the closest one.
+// Converts the model names of @pydantic/genai-prices to patterns. There the first model of a provider that matches
+// counts, and here the closest one.
 import { fold } from "../common/fold.ts";
 import { fits } from "../ledger/pricing.ts";
 import { isObject } from "../schema/struct.ts";
@@ -7,8 +7,8 @@ import { isObject } from "../schema/struct.ts";
 const maxLength = 100; // of a pattern
 
 /**
- * The patterns of models in the order of their provider, without those that are matched by a model before. Undefined for a model
- * with names that no pattern matches.
+ * The patterns of models in the order of their provider, without those that an earlier model matches. Undefined for a
+ * model with names that no pattern matches.
  */
 export function modelPatternsOf(matches: readonly unknown[]): (string[] | undefined)[] {
   const before = new Set<string>(), open: string[][] = [];
@@ -38,7 +38,7 @@ function patternsOf(match: unknown): string[] | undefined {
     return all.length === 0 ? undefined : all;
   }
   if (kind === "and" && Array.isArray(value)) {
-    // What an exclusion leaves out has a model of its own, with a closer name.
+    // Excluded names belong to another model, with a closer name.
     const [only, ...others] = value.filter((each) => !hasExclusion(each));
     return others.length === 0 ? patternsOf(only) : undefined;
   }
@@ -50,7 +50,7 @@ function patternsOf(match: unknown): string[] | undefined {
 /** True if a match excludes names, as `^(?!.*-tts$)` does. */
 const hasExclusion = (match: unknown): boolean => JSON.stringify(match).includes("^(?!");
 
-/** The pattern of a regular expression that has only characters and digits: `^gpt-6-\d{4}$`. Undefined of another one. */
+/** The pattern of a regular expression with only characters and digits: `^gpt-6-\d{4}$`. Otherwise undefined. */
 function patternOf(source: string): string | undefined {
   const [, body, end] = /^\^((?:\\d(?:\{\d\})?|\\[^a-z\d]|[\w:@/= -])+)(\$?)$/i.exec(source) ?? [];
   const pattern = body?.replace(/\\d(?:\{(\d)\})?/g, (_, count = "1") => "#".repeat(Number(count))).replace(

@@ -1,4 +1,4 @@
-// How the command line shows prices, and imports them.
+// Shows prices on the command line, and imports them.
 import { groupBy } from "../common/group-by.ts";
 import { readTier, tierText } from "../management/price-tiers.ts";
 import { areSameTerms, listPrices, setPrice, setPrices } from "../management/prices.ts";
@@ -39,8 +39,8 @@ const inForce = (prices: readonly PriceTerms[], at: number): PriceTerms | undefi
     .reduce<PriceTerms | undefined>((a, b) => a === undefined || b.validFrom >= a.validFrom ? b : a, undefined);
 
 /**
- * What has to be set, so that the price of a file that holds today holds here too. The prices of a new model hold for the past as
- * well. A model that has a price gets those with a date, and otherwise begins today, so that it does not change the past.
+ * Prices to set, so that the price of a file that holds today holds here too. The prices of a new model also apply to
+ * the past. A model that has a price gets those with a date, and otherwise begins today, so its past stays the same.
  */
 function toNew(prices: readonly PriceTerms[], known: readonly PriceTerms[], today: number): PriceTerms[] {
   if (known.length === 0) return [...prices];

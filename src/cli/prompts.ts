@@ -1,4 +1,4 @@
-// The commands for prompts and their versions, which also push them from files and pull them to files, and how they are shown.
+// Commands for prompts and their versions, also to push them from files and pull them to files.
 import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { isId } from "../common/ids.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
@@ -172,7 +172,7 @@ function describePush({ isNew, isNewPrompt, name, version }: Publication): strin
     : `Unchanged: version ${version} of ${name} has this content already`;
 }
 
-/** Those of a new prompt are all new. */
+/** Empty for a new prompt. */
 const describeNewVariables = ({ variableChanges: { since, ...changes } }: Publication): string =>
   since === null ? "" : describeVariables(since, changes);
 
@@ -220,7 +220,7 @@ export async function findPrompt(
     : await call(getPromptVersion, { id, workspaceId, version });
 }
 
-/** Whether a text names a deployment: by its id, or a reference. */
+/** True if a text is the id of a deployment, or a reference. */
 const isDeployment = (text: string): text is DeploymentId => isId("dep", text) || text.includes("@");
 
 async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> {
@@ -236,14 +236,14 @@ async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> 
   return { data: { file: path, promptId: id, name, version } };
 }
 
-/** Which version commands show that take a prompt or a deployment. */
+/** Explanations of the options that select a version. */
 const shownVersion = {
   REF: "The prompt whose newest version it is, or NAME@DEPLOYMENT, whose live version it is. Both may be ids",
   version: "Another version of the prompt",
   time: "The version that was the newest at a time, or that the deployment served then",
 };
 
-/** Says which options of these commands exclude each other. */
+/** Finds options of these commands that exclude each other. */
 const checkShown = (args: Arguments): string | undefined =>
   args.findNumber("version") !== undefined && args.findNumber("time") !== undefined
     ? "--version and --time exclude each other"

@@ -1,4 +1,4 @@
-// `prove`: shows on the user's own machine that nothing that was answered is lost.
+// `prove`: shows on the user's own machine that no confirmed write is lost.
 import type { Proof } from "../runtime/prove.ts";
 import type { Command } from "./command.ts";
 import { formatElapsed } from "./format.ts";

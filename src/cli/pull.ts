@@ -1,4 +1,4 @@
-// `pull`: writes what the ledger has into the files of a folder.
+// `pull`: writes the ledger's prompts into the files of a folder.
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
 import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
@@ -15,7 +15,7 @@ import { readUsage, remote } from "./parameters.ts";
 import { readRepository, refuseFaults } from "./repository.ts";
 import { findWorkspace } from "./workspace.ts";
 
-/** What becomes of a prompt. */
+/** Result of pulling a prompt. */
 type Pulled = { name: string; version: number; path: string; action: "created" | "changed" };
 
 async function pull(context: CommandContext): Promise<Outcome> {
@@ -28,7 +28,7 @@ async function pull(context: CommandContext): Promise<Outcome> {
   const chosen = new Set(args.findText("PROMPT") === undefined ? ledger.keys() : [args.text("PROMPT")]);
   for (const name of chosen) if (!ledger.has(name)) throw conflict(`Prompt ${name} not found. See prompt list`);
 
-  // What was asked for by name is written whatever the file has.
+  // A prompt that is named is written regardless of its file.
   const isAhead = args.has("force") || args.findText("PROMPT") !== undefined ? undefined : committedIn(folder);
   const ahead: string[] = [], unwritten: string[] = [];
   const taken = new Set(paths), notes: string[] = [], writes: [Pulled, WrittenFile][] = [];

@@ -29,7 +29,7 @@ export function recordText(record: object & { content?: unknown; feedback?: unkn
 const describe = (text: string): string =>
   findMessages(text)?.join("\n") ?? describeText(text).replace(/^\\*--- /gm, "\\$&");
 
-/** The lines of the messages in a text, and of what stands beside them. Undefined for a text without messages. */
+/** The lines of the messages in a text, and of other members. Undefined for a text without messages. */
 function findMessages(text: string): string[] | undefined {
   const found = findConversation(text);
   if (found === undefined) return undefined;
@@ -62,7 +62,7 @@ export const toRecordRow = (record: Diagnosis) => ({
   id: record.id,
 });
 
-/** The same among records of several deployments. */
+/** Row of a record in a list across deployments. */
 export function toWorkspaceRow(record: Diagnosis) {
   const { createdAt, status, ...rest } = toRecordRow(record);
   return { createdAt, status, deployment: record.reference ?? record.deployId, ...rest };

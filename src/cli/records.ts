@@ -1,4 +1,4 @@
-// How the command line shows records, sessions as a list and one as a tree, statistics, usage and verification.
+// Shows records, sessions as a list and as a tree, statistics, usage and verification.
 import { conflict } from "../common/errors.ts";
 import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { monthOf } from "../common/month.ts";
@@ -173,12 +173,12 @@ const toRow = ({ lastAt, sessionId, records, failures, cost, unpriced, feedback,
 });
 
 type Item = { record: Diagnosis; parentId: RecordId | null };
-/** `isLed`: whether it has a parent, which may be on another page. */
+/** `isLed`: true if it has a parent, which may be on another page. */
 type Branch = { record: Diagnosis; depth: number; isLed: boolean };
 
 /**
- * The records in the order of the tree: each below its parent, oldest first, with how deep it stands. Those whose
- * parents are on another page stand on their own.
+ * The records in the order of the tree: each below its parent, oldest first, with its depth. Records whose parents are
+ * on another page are roots.
  */
 function toTree(items: Item[]): Branch[] {
   const shown = new Set(items.map(({ record }) => record.id));

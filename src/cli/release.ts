@@ -105,7 +105,7 @@ async function apply(context: CommandContext): Promise<Outcome> {
   );
 }
 
-/** Says how to go on without what a role is missing for, if it is not missing for all. */
+/** Adds the alternatives to an error, if the role is missing for a part only. */
 function withWayOn(error: unknown): unknown {
   const isInPart = error instanceof Refusal && error.code === "role_required" && error.field !== undefined;
   if (!isInPart) return error;
@@ -119,7 +119,7 @@ function requireOneSet({ length }: { length: number }, remedy: string): void {
   throw conflict(`The plan changes ${length} prompts, and a release set has at most ${maxReleaseSet}: ${remedy}`);
 }
 
-/** The release set of the folder, after whoever sits at the terminal has agreed to it; undefined if not. */
+/** The release set of the folder, after the user at the terminal agrees; undefined if not. */
 async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefined> {
   const { args, terminal } = context;
   const { plan, workspaceId, folder, changes } = await planFolder(context);
@@ -133,8 +133,8 @@ async function readyFolder(context: CommandContext): Promise<ReleaseSet | undefi
 }
 
 /**
- * Whether a release set may be applied. What was changed elsewhere is replaced only with `--force`, or if whoever sits at the
- * terminal agrees. `consequence` is what they are told.
+ * True if a release set may be applied. Changes made elsewhere are replaced only with `--force`, or if the user at the
+ * terminal agrees. `consequence` is part of the question.
  */
 async function isAgreed(
   { args, terminal }: CommandContext,
@@ -159,7 +159,7 @@ async function isAgreed(
   return ask === undefined || !changesLive && buried.length === 0 || await ask(`Apply this? ${consequence}`);
 }
 
-/** The release set of a plan that was kept, as people have seen it; undefined if they do not agree to what it buries. */
+/** The release set of a saved plan; undefined if the user does not agree to the changes it replaces. */
 async function readPlan(context: CommandContext, path: string): Promise<ReleaseSet | undefined> {
   const { args, terminal } = context;
   for (const option of ["dir", "deploy", "prune", "source"]) {
@@ -172,7 +172,7 @@ async function readPlan(context: CommandContext, path: string): Promise<ReleaseS
   return await isAgreed(context, { buried, changesLive: false, consequence }) ? set : undefined;
 }
 
-/** Applies a release set a prompt at a time. One that is refused keeps no other one from being applied. */
+/** Applies a release set prompt by prompt. A refused one does not stop the others. */
 async function applyEach(call: Call, set: ReleaseSet, { terminal }: CommandContext): Promise<Outcome> {
   const items = readItems(set.prompts.text);
   const applied: Applied = { prompts: [], changes: 0 };

@@ -18,8 +18,8 @@ import type { Call } from "./command.ts";
 const defaultTimeoutMs = 4 * 60_000;
 
 /**
- * Calls the service at a URL, which the option or variable `name` holds, with the token in the environment. No request is
- * sent twice, even if it fails.
+ * Calls the service at a URL, which the option or variable `name` holds, with the token in the environment. No request
+ * is sent twice, even if it fails.
  */
 export function connectTo(
   server: string,
@@ -46,7 +46,7 @@ export function connectTo(
   };
 }
 
-/** Sends bodies to a path of the service at a URL, with the token in the environment. Gives the text of each response. */
+/** Sends bodies to a path of the service at a URL, with the token in the environment. Returns each response's text. */
 export function sendTo(server: string, path: string, terminal: Terminal, name: string) {
   const { base, headers } = readAccess(server, terminal, name);
   return async (body: string, more: Record<string, string>): Promise<{ status: number; text: string }> => {
@@ -129,7 +129,7 @@ function readAnswer(base: string, { id, output }: AnyOperation, response: Respon
     throw unusable(`Unexpected response ${status} from ${base}. Is this a promptledger server?`);
   }
   if (ok) return answer;
-  // A service without the management face has no such path, and its 404 has no code. An older one lacks what came later.
+  // A service without the management face has no such path, and its 404 has no code. An older one has fewer paths.
   if (status === 404 && (answer.code ?? "path_not_found") === "path_not_found") {
     throw conflict(
       `${base} has no management API, or an older one without ${id}. Is the path of the URL right, and the service up to date?`,
@@ -166,7 +166,7 @@ async function* readParts({ body }: Response, idle: IdleTimeout): AsyncGenerator
   }
 }
 
-/** The same parts. Throws if the last line has no end. */
+/** Passes parts on. Throws if the last line has no end. */
 async function* wholeLines(parts: AsyncIterable<string>, base: string): AsyncGenerator<string> {
   let last = "\n";
   for await (const text of parts) {
@@ -178,7 +178,7 @@ async function* wholeLines(parts: AsyncIterable<string>, base: string): AsyncGen
 
 type IdleTimeout = { signal: AbortSignal; wait<T>(work: () => Promise<T>): Promise<T> };
 
-/** Waits for a service unless it sends nothing for too long. An error becomes one line. `isRead` requests change nothing. */
+/** Waits for a service unless it sends nothing for too long. An error becomes one line. `isRead`: without effects. */
 function idleTimeout(base: string, isRead: boolean, timeoutMs: number): IdleTimeout {
   const controller = new AbortController();
   const giveUp = () => controller.abort(new Error(`no data for ${timeoutMs / 1000} s`));
@@ -204,7 +204,7 @@ function idleTimeout(base: string, isRead: boolean, timeoutMs: number): IdleTime
   };
 }
 
-/** Whether a TLS handshake failed on a port without TLS. Each runtime has its own message. */
+/** True if a TLS handshake failed on a port without TLS. Each runtime has its own message. */
 const isPlainHttp = (reason: string) =>
   /wrong version number|packet length too long|TLS handshake failed|InvalidContentType/i.test(reason);
 

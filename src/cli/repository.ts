@@ -1,5 +1,5 @@
-// Reads the folder of a repository: its manifest, and the prompts in its files. `check` finds what is wrong with them, and
-// needs neither a database nor a service.
+// Reads the folder of a repository: its manifest, and the prompts in its files. `check` finds their faults, and needs
+// neither a database nor a service.
 import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { groupBy } from "../common/group-by.ts";
 import { describeFault, placeOf } from "../files/faults.ts";
@@ -17,10 +17,7 @@ import { counted, oneLine, stripControls } from "./format.ts";
 import { readUsage } from "./parameters.ts";
 import { faultAnnotations, pathsOnGithub } from "./plan-text.ts";
 
-/**
- * A folder of prompts. `folder` is its path, to which those of the prompts and of all its files are relative. Faults have
- * paths as people know them.
- */
+/** A folder of prompts. The paths of prompts and all files are relative to `folder`; the paths of faults include it. */
 type Repository = {
   manifest: Manifest;
   folder: string;
@@ -81,7 +78,7 @@ const isUnexpected = ({ covers }: Acknowledgements) => ({ file, message, isWarni
 const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
   faults.map((fault) => ({ ...fault, file: pathIn(folder, fault.file) }));
 
-/** Throws one error with all faults. What is only a warning is said. */
+/** Throws one error with all faults. Warnings are printed. */
 export function refuseFaults(faults: readonly Fault[], { say }: Terminal): void {
   const [bad, warnings] = [faults.filter(({ isWarning }) => !isWarning), faults.filter(({ isWarning }) => isWarning)];
   for (const each of warnings) say(`${stripControls(describeFault(each))}\n`);
@@ -108,7 +105,7 @@ async function readManifestIn(
   return { manifest: manifest ?? defaultManifest, file: path, faults };
 }
 
-/** Where the prompts are. Without a manifest, a folder that nobody named is read only if it is called prompts. */
+/** Folder of the prompts. Without a manifest, a folder that is not given is read only if it is called prompts. */
 async function findFolder(base: string, { folder }: Manifest, isNamed: boolean): Promise<string> {
   const path = pathIn(base, folder ?? "prompts");
   if (await isFolder(path)) {

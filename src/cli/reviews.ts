@@ -1,4 +1,4 @@
-// How the command line shows reviews, and works through them.
+// Shows reviews on the command line, and works through them.
 import { getDiagnosis } from "../management/records.ts";
 import {
   finishReviewRecord,

@@ -46,7 +46,7 @@ export function rolloutText(
   ].join("\n");
 }
 
-/** What an arm has of a measure, in short. */
+/** Short text of a measure in an arm. */
 function valueOf({ measure, name, label }: Difference, { failures, latency, tokens, cost, feedback }: Arm): string {
   const toText = (value: number | null, unit = "") => value === null ? "-" : `${numberText(value)}${unit}`;
   switch (measure) {

@@ -74,7 +74,7 @@ export async function run(own: Terminal): Promise<number> {
   }
 }
 
-/** A terminal on whose outputs a CI system finds no commands in texts that others wrote. */
+/** A terminal whose output has no commands of a CI system, even in others' texts. */
 function guarded(terminal: Terminal): Terminal {
   const { env, isColoured, say, write } = terminal,
     [out, message] = [isColoured, false].map((has) => createGuard(env, has));
@@ -82,7 +82,7 @@ function guarded(terminal: Terminal): Terminal {
   return { ...terminal, write: terminal.isToFile ? write : guardedWrite, say: (text) => say(message!(text)) };
 }
 
-/** Moves options that stand before the command to its end. */
+/** Moves options before the command to its end. */
 export function commandFirst(argv: string[]): string[] {
   const start = argv[0]?.startsWith("-") ? findStart(argv) : 0;
   const words = wordsFrom(argv, start);
@@ -90,7 +90,7 @@ export function commandFirst(argv: string[]): string[] {
   return [...words.slice(0, end), ...argv.slice(0, start), ...words.slice(end)];
 }
 
-/** Where the command begins behind options. A word may be the value of the option before it. */
+/** Index of the command behind options. A word may be the value of the option before it. */
 function findStart(argv: string[]): number {
   const starts = argv.flatMap((word, at) => word.startsWith("-") ? [] : [at]);
   const isBehind = (at: number, parameters: Parameter[]) => areOptions(argv.slice(0, at), parameters);
@@ -106,7 +106,7 @@ const wordsFrom = (argv: string[], at: number) => withCurrentNoun(argv.slice(at)
 function findCommands(words: string[]): Command[] {
   const options = words.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
   const fitting = ({ parameters }: Command) => parameters.filter(({ label }) => options.includes(label)).length;
-  // One that lacks an option that it needs comes after one that needs none, and that after one that has all it needs.
+  // Commands with all the options they need come first, then those that need none, then those with a missing one.
   const needs = ({ parameters }: Command) => {
     const needed = parameters.filter(({ isOption, isRequired }) => isOption && isRequired);
     return needed.every(({ label }) => options.includes(label)) ? needed.length : -1;

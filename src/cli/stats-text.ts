@@ -108,7 +108,7 @@ const labelWidth = 10;
 
 const hour = 3_600_000, day = 24 * hour;
 
-/** The time that points cover: `by hour, from 2026-11-23 00:00 to 2026-11-23 02:00 (UTC)`. Of days, the last one is named. */
+/** Time range of points: `by hour, from 2026-11-23 00:00 to 2026-11-23 02:00 (UTC)`. Days include the last one. */
 function rangeText(first: number, last: number, interval: string): string {
   const [end, length] = interval === "hour" ? [last + hour, 16] : [interval === "week" ? last + 6 * day : last, 10];
   const text = (at: number) => new Date(at).toISOString().slice(0, length).replace("T", " ");
@@ -130,7 +130,7 @@ function seriesText(
       ? ""
       : `${label.padEnd(labelWidth)}${sparkline(values)}  max ${toText(max)}\n`;
   };
-  // Where each promotion falls: the last point that begins before it.
+  // Point of each promotion: the last to begin by then.
   const marks = new Map<number, number>();
   for (const { at, version } of promotions) {
     if (at < first) continue;
@@ -181,9 +181,7 @@ const namesOf = (a: Side, b: Side): string[] =>
 /** A side as the command takes it. */
 const argumentOf = ({ reference, version }: Side) => version === null ? reference : `${reference}:${version}`;
 
-/**
- * Both sides in columns, the differences, and the sentence. On a narrow terminal the names of the sides stand above.
- */
+/** Both sides in columns, the differences, and the sentence. A narrow terminal has the names of the sides above. */
 export function comparisonText({ a, b, differences, sentence }: Comparison, columns = Infinity): string {
   const { failures, latency, tokens, cost, feedback = [] } = differences;
   const change = (

@@ -1,4 +1,4 @@
-// Lays out tables by the display width of each character. Where a terminal is too narrow, what does not fit stands below its row.
+// Lays out tables by the display width of each character. If a terminal is too narrow, the excess is below its row.
 
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 // East Asian wide and fullwidth characters, and emoji.
@@ -24,8 +24,8 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Breaks a text before words that do not fit into `columns`, but would in a new line, which begins with `indent` spaces. A
- * number and its unit are one word.
+ * Breaks a text before words that do not fit into `columns`, but would in a new line, which begins with `indent`
+ * spaces. A number and its unit are one word.
  */
 export function wrap(text: string, columns: number, indent = 0): string {
   const [first = "", ...words] = text.split(/ (?!%|ms\b)/);
@@ -48,8 +48,8 @@ const maxPadding = 60; // columns: one long text does not make all rows as long
 const gap = 2;
 
 /**
- * Lays out a table, of which the columns in `right` are aligned right. Ids come last. On a terminal of `columns`, free texts
- * are cut, and the last columns stand below their row as `name: value` if the table is still too wide.
+ * Lays out a table, with the columns in `right` aligned right. Ids come last. On a terminal of `columns`, free texts
+ * are cut, and the last columns move below their row as `name: value` if the table is still too wide.
  */
 export function layOut(names: string[], rows: string[][], columns = Infinity, right: readonly number[] = []): string {
   const all = names.map((name, index) =>
@@ -114,7 +114,7 @@ const toLine = (columns: Column[], row: number): string =>
     return column.isRight ? space + text : text + space;
   }).join(" ".repeat(gap)).trimEnd();
 
-/** The values of a row as `name: value`, as many in a line as fit. What has no value is left out. */
+/** The values of a row as `name: value`, as many in a line as fit. Empty values are left out. */
 function toPairs(all: Column[], row: number, columns: number, indent: number): string[] {
   const lines: string[] = [];
   for (const column of all.filter(({ cells }) => cells[row] !== "" && cells[row] !== "-")) {

@@ -1,4 +1,4 @@
-// `types` and `bundle`: what applications can know of prompts when they are compiled, and prompts that they ship with.
+// `types` and `bundle`: types of prompts for applications to compile with, and prompts to ship with them.
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
 import { toBundle } from "../files/bundle.ts";
@@ -41,7 +41,7 @@ async function promptsOfFolder(context: LocalContext): Promise<BundledPrompt[]> 
   );
 }
 
-/** What the deployments of a workspace serve, or would if they were on. */
+/** Prompts that the deployments of a workspace serve, or would if on. */
 async function promptsOfLedger({ args, call }: CommandContext): Promise<(BundledPrompt & { isActive: boolean })[]> {
   const workspaceId = await findWorkspace(call, args.findText<WorkspaceId>("workspace"));
   const workspace = await call(getWorkspace, { id: workspaceId });

@@ -1,4 +1,5 @@
-// How the command line shows webhooks and their deliveries. A credential comes from a file, so that no list of processes has it.
+// Shows webhooks and their deliveries on the command line. Credentials come from files, since process lists show
+// arguments.
 import { listWebhookDeliveries, resendWebhookDeliveries, testWebhook } from "../management/webhook-deliveries.ts";
 import type { Delivery } from "../management/webhook-deliveries.ts";
 import { rotateWebhook, updateWebhook } from "../management/webhook-changes.ts";

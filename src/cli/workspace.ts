@@ -12,8 +12,8 @@ import type { Parameter } from "./parameters.ts";
 const maxNamed = 10; // workspaces in a message
 
 /**
- * The arguments with the id of the workspace that they name. If they name none and the command needs one, it is the only one
- * that the caller may see. A text that begins with `ws_` is an id, and is not looked up.
+ * The arguments with the id of the workspace that they name. If they name none and the command needs one, it is the
+ * only one that the caller may see. A text that begins with `ws_` is an id, and is not looked up.
  */
 export async function withWorkspace(parameters: Parameter[], args: Arguments, call: Call): Promise<Arguments> {
   const parameter = parameters.find(isWorkspace);
