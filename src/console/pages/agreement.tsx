@@ -1,4 +1,4 @@
-// How far two authors of feedback agree under a name, on the records that both judged.
+// Agreement of two authors of feedback under a name, on the records that both judged.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

@@ -1,4 +1,4 @@
-// An alert: its state, what its last check found, its history, and the forms that mute, change and delete it.
+// An alert: its state, its last check, its history, and the forms that mute, change and delete it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -88,7 +88,7 @@ function historyOf(visit: ConsoleRequest, { changes }: AlertWithChanges): Html {
 const hour = 3_600_000; // ms
 const mutes = [1, 4, 24, 7 * 24].map((hours) => [String(hours * hour), durationText(hours * hour)] as const);
 
-/** The forms that change an alert, or what the caller lacks for them. */
+/** Forms that change an alert, or a notice of the missing role. */
 function formsOf(visit: ConsoleRequest, alert: AlertWithChanges): Part {
   const lack = missingRole(visit, updateAlert);
   if (lack !== undefined) return <p class="lack">{lack}</p>;
@@ -124,7 +124,7 @@ function formsOf(visit: ConsoleRequest, alert: AlertWithChanges): Part {
   );
 }
 
-/** What the forms do, by the words that they send. */
+/** Form actions by the words that they send. */
 const changes: Record<string, (visit: ConsoleRequest, alert: AlertWithChanges) => Promise<ActResult>> = {
   async mute(visit, { id }) {
     await visit.call(muteAlert, { id, forMs: numberIn(visit, "forMs"), note: formValue(visit, "note") });

@@ -18,7 +18,7 @@ import type { Offered } from "./inputs.tsx";
 
 const pageSize = 40;
 
-/** The labels of the fields by what the operations call them. */
+/** Labels of the fields, by members of the operations. */
 const labels: Record<string, string> = {
   condition: "Condition",
   overMs: "Window",
@@ -104,7 +104,7 @@ export const ConditionField = ({ visit, alert }: FieldProps): Html => (
   />
 );
 
-/** A choice of what an alert watches. Of very many deployments it is a text. */
+/** Choice of the alert's subject; a text if there are many deployments. */
 function WatchedField({ visit, offered: { deployments, isWhole } }: { visit: ConsoleRequest; offered: Offered }): Html {
   const field = given(visit, "watched", labels.deployId!);
   if (!isWhole) {
@@ -142,7 +142,7 @@ const spanOptions = (offered: readonly number[], stored?: number) =>
   [...new Set([...offered, ...stored === undefined ? [] : [stored]])].sort((a, b) => a - b)
     .map((ms) => [String(ms), ms === 0 ? "At once" : durationText(ms)] as const);
 
-/** How an alert counts. */
+/** Window, minimum and delay of an alert. */
 export const CountingFields = ({ visit, alert }: FieldProps): Html => (
   <div class="row">
     <Select

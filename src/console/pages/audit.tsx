@@ -104,8 +104,8 @@ const filtersOf = (visit: ConsoleRequest) => [
 ];
 
 /**
- * The names of prompts and deployments by their ids, for the log of changes, which has ids alone. Of very many, those of the
- * newest are found. The others show without a name.
+ * Names of prompts and deployments by id, since the log of changes has only ids. If there are very many, only the
+ * newest are found; the others show without a name.
  */
 type Names = ReadonlyMap<string, string>;
 
@@ -138,11 +138,11 @@ export const Changes = ({ visit, entries, names, isWhole = false }: ChangesProps
   />
 );
 
-/** The token or the user, and how the change was made where that is asked for, or nobody is named. */
+/** Token or user. The source of the change is added on request, or replaces an empty name. */
 const authorOf = ({ actor, source }: AuditEntry, isWhole: boolean): Part =>
   actor === "" ? source : [isolated(actor), isWhole && <p class="hint whole">{source}</p>];
 
-/** What happened, and the thing that changed. */
+/** The action, and the thing that changed. */
 function actionOf(
   visit: ConsoleRequest,
   { action, targetId, workspaceId, before, after }: AuditEntry,

@@ -1,4 +1,4 @@
-// A budget: what is spent of it, and the forms that change and delete it.
+// A budget: its spending, and the forms that change and delete it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

@@ -1,4 +1,4 @@
-// The budgets of a workspace with what is spent of each, and the form that creates one.
+// The budgets of a workspace with their spending, and the form that creates one.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -18,7 +18,7 @@ import { withLabels } from "./inputs.tsx";
 
 const mostOptions = 200;
 
-/** The labels of the fields by what the operations call them. */
+/** Labels of the fields, by members of the operations. */
 const labels: Record<string, string> = { amount: "Amount", at: "Events at", promptId: "Prompt", keyId: "Key" };
 
 /** Makes a change. A refusal names fields as the forms do. */

@@ -1,4 +1,5 @@
-// A change request: what will differ, the numbers of both versions, and the buttons that approve, decline and withdraw it.
+// A change request: its difference, the numbers of both versions, and the buttons that approve, decline and withdraw
+// it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -96,7 +97,7 @@ export const changePage: Page = {
   },
 };
 
-/** What differs, and for an open request the numbers of both versions. */
+/** Difference, and for an open request the numbers of both versions. */
 async function differenceOf(visit: ConsoleRequest, request: ChangeRequest): Promise<Part> {
   const { deployId, promptId, liveVersion, version, state } = request;
   if (version === null || version === liveVersion) return undefined;
@@ -108,7 +109,7 @@ async function differenceOf(visit: ConsoleRequest, request: ChangeRequest): Prom
   return <Section title="What differed">{difference}</Section>;
 }
 
-/** What the visitor may do with an open request. */
+/** Forms for the caller to act on an open request. */
 function formsOf(visit: ConsoleRequest, request: ChangeRequest): Html {
   if (isSamePerson(visit.caller, request)) {
     return (

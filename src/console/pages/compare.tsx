@@ -1,4 +1,4 @@
-// Two versions of a prompt: what differs, and the numbers of both in a deployment.
+// Two versions of a prompt: their difference, and the numbers of both in a deployment.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -49,7 +49,7 @@ export const comparePage: Page = {
   },
 };
 
-/** Which numbers are compared. */
+/** Fields that select the numbers. */
 function numbersFields(visit: ConsoleRequest, deployments: readonly Deployment[]): Html {
   const options = deployments.map(({ id, name }) => [id, name] as const);
   return (

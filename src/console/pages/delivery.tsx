@@ -1,4 +1,4 @@
-// A delivery of a webhook: how its last attempt went, what the receiver answered, and the form that sends it again.
+// A delivery of a webhook: its last attempt, the receiver's answer, and the form that sends it again.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

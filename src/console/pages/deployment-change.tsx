@@ -1,4 +1,4 @@
-// Asks before a deployment is changed: what will differ, which variables change, and the numbers of both versions.
+// Asks before a deployment is changed: the difference, the changed variables, and the numbers of both versions.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -196,7 +196,7 @@ export async function versionChoice(
   );
 }
 
-/** What differs between the live version and another one, and what the records of both show. */
+/** Difference between the live version and another one, and a comparison of their records. */
 export async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, version: number): Promise<Html> {
   const { promptId, currentVersion } = deployment;
   const { after: next, difference } = await readDifference(visit, promptId, currentVersion, version);
@@ -229,8 +229,8 @@ export async function outcomeOf(visit: ConsoleRequest, deployment: Deployment, v
 const span = 30 * 86_400_000; // ms before the newest record of the version, which are compared with what came since
 
 /**
- * Compares the live version with another one, by its records in this deployment, or else in another one. `since` is when the
- * records that are compared begin, in Unix ms.
+ * Compares the live version with another one, by its records in this deployment, or else in another one. `since` is
+ * when the records that are compared begin, in Unix ms.
  */
 async function compareWithLive(
   visit: ConsoleRequest,
@@ -250,8 +250,8 @@ const searchTime = 2_000; // ms that the searches take together
 const clockDifference = 86_400_000; // ms that the clocks of processes may differ by. No record is older than its version
 
 /**
- * Finds the newest record of a version: in this deployment, or in another one of the prompt, first of those in which it is
- * live. The search of one ends at the first record, while a comparison reads all of a time.
+ * Finds the newest record of a version: in this deployment, or in another one of the prompt, first of those in which it
+ * is live. The search of one ends at the first record, while a comparison reads all of a time.
  */
 async function findNewest(
   visit: ConsoleRequest,

@@ -1,4 +1,4 @@
-// A deployment: what it serves, what can be done, and its history.
+// A deployment: its live version, its actions, and its history.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

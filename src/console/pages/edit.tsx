@@ -1,4 +1,4 @@
-// Edits a prompt, and writes a new one: a box for each message, and below it what differs, the variables, and a preview.
+// Edits a prompt, and writes a new one: a box for each message, and below it the difference, variables, and a preview.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -30,7 +30,7 @@ import { Notice, Section } from "../parts/elements.tsx";
 import { DeclarationsNotice, VariablesNotice } from "../parts/content.tsx";
 import { numberIn } from "./inputs.tsx";
 
-/** What is edited: nothing yet for a new prompt. */
+/** Edited version; undefined for a new prompt. */
 type Base = { version: PromptVersion; latest: number } | undefined;
 
 /** Makes the page of an editor. `publish` makes the version, and gives the page to go to. */
@@ -121,7 +121,7 @@ function editorOf(visit: ConsoleRequest, base: Base, draft: Draft, faults: Reado
   );
 }
 
-/** What to put right before there can be a preview. */
+/** Faults to correct before there can be a preview. */
 const repairsOf = (faults: ReadonlyMap<string, string>): Html => (
   <>
     <h2>No preview yet</h2>
@@ -135,7 +135,7 @@ const repairsOf = (faults: ReadonlyMap<string, string>): Html => (
   </>
 );
 
-/** What publishing would do: the difference, the variables that come or go, and the messages with values filled in. */
+/** Effect of publishing: the difference, added and removed variables, and the messages with values filled in. */
 function previewOf(visit: ConsoleRequest, base: Base, draft: Draft): Html {
   const content = base === undefined ? contentOf(draft) : keepUnchanged(contentOf(draft), base.version);
   const labelled = (label: string, content: PromptContent) => ({ label, content });
@@ -158,7 +158,7 @@ function previewOf(visit: ConsoleRequest, base: Base, draft: Draft): Html {
   );
 }
 
-/** Someone was faster. What was written stays in the form, beside what the other one changed. */
+/** Edit conflict. The entered text stays in the form, beside the other version's changes. */
 async function conflictView(
   visit: ConsoleRequest,
   base: { version: PromptVersion; latest: number },

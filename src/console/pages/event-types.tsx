@@ -1,4 +1,4 @@
-// The types of events with their meaning. Each leads to those that have happened.
+// The types of events with their meaning. Each links to its events.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

@@ -136,7 +136,7 @@ function valuesOf({ kind, minimum, maximum, labels }: FeedbackNameRule): Part {
   ];
 }
 
-/** Stands below the form that changes a declared name. */
+/** Placed below the form that changes a declared name. */
 const removal = ({ name }: FeedbackNameRule, names: readonly FeedbackNameRule[]): Html => (
   <Section title="Remove the declaration">
     <p class="hint">

@@ -1,4 +1,4 @@
-// What was thought of a deployment's records: under one name over time and by version, and under all names.
+// Feedback on a deployment's records: under one name over time and by version, and under all names.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

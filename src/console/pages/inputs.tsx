@@ -16,18 +16,18 @@ import { Field, Select } from "../parts/form.tsx";
 const wholeNumber = /^-?(?:\d{1,16}|\d{1,3}([,\s])\d{3}(?:\1\d{3})*)$/;
 const decimalNumber = /^-?\d{1,15}(\.\d{1,15})?$/;
 
-/** A whole number that a person typed; NaN if it is none. */
+/** A whole number that a person typed; NaN if invalid. */
 export function readWhole(text: string): number {
   const value = wholeNumber.test(text) ? Number(text.replace(/[,\s]/g, "")) : NaN;
   return Number.isSafeInteger(value) ? value : NaN;
 }
 
-/** A number with or without decimals behind a point; NaN if it is none. */
+/** A number with or without decimals behind a point; NaN if invalid. */
 export const readDecimal = (text: string): number => decimalNumber.test(text) ? Number(text) : NaN;
 
 const hasSeparator = (text: string): boolean => /\d[\s.,'’_]+\d/.test(text);
 
-/** A whole number that a form sent. What is not one is refused under the name of its field. */
+/** A whole number that a form sent. Throws, naming the field, if it is invalid. */
 export function numberIn(visit: ConsoleRequest, name: string, label = name): number | undefined {
   const text = formValue(visit, name);
   if (text === undefined) return undefined;
@@ -39,7 +39,7 @@ export function numberIn(visit: ConsoleRequest, name: string, label = name): num
   return value;
 }
 
-/** A number with or without decimals, if there is a text. What is none is refused under the name of its field. */
+/** A number with or without decimals, if there is a text. Throws, naming the field, if it is invalid. */
 export function decimalIn(text: string | undefined, name: string, hint = ""): number | undefined {
   if (text === undefined) return undefined;
   const value = readDecimal(text);
@@ -53,10 +53,10 @@ export function decimalIn(text: string | undefined, name: string, hint = ""): nu
 export const linesIn = (text: string | undefined): string[] | undefined =>
   text?.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "");
 
-/** What a page found, or why its filter was refused. */
+/** Result of a page, or why its filter was refused. */
 type Found<T> = { found: T; refusal?: undefined } | { found?: undefined; refusal: Refusal };
 
-/** Reads what a filter asks for. If it is refused, the page shows its form again, with the reason. */
+/** Runs the query of a filter. If it is refused, the page shows its form again, with the reason. */
 export async function findWith<T>(find: () => Promise<T>): Promise<Found<T>> {
   try {
     return { found: await find() };
@@ -114,7 +114,7 @@ export const spanOptions = [
 
 type Range = { from?: number; to?: number };
 
-/** The range of time that the query asks for, in Unix ms: what is in a span up to now, and from one moment to another. */
+/** Time range of the query, in Unix ms: within the span up to now, and from one moment to another. */
 export function rangeOf(visit: ConsoleRequest): Range {
   const from = momentOf(queryValue(visit, "from"), "from") ?? -Infinity, to = momentOf(queryValue(visit, "to"), "to");
   const start = Math.max(from, spanOf(visit).from ?? -Infinity);
@@ -153,7 +153,7 @@ export const mainOf = (deployments: readonly Deployment[]): Deployment | undefin
 
 const mostOptions = 200;
 
-/** The deployments that a form offers. Of very many they are the newest, and the form takes a name instead. */
+/** The deployments that a form offers. If there are very many, the newest; the form then takes a name. */
 export type Offered = { deployments: Deployment[]; isWhole: boolean };
 
 export async function findOffered(visit: ConsoleRequest, archived = false): Promise<Offered> {
@@ -164,7 +164,7 @@ export async function findOffered(visit: ConsoleRequest, archived = false): Prom
   return { deployments, isWhole: nextCursor === null };
 }
 
-/** The deployment of the workspace with this id or reference; undefined if there is none. */
+/** The deployment of the workspace with this id or reference; undefined if not found. */
 export async function findDeployment(visit: ConsoleRequest, ref: string): Promise<Deployment | undefined> {
   try {
     return await visit.call(getDeployment, { id: ref as DeploymentId, workspaceId: workspaceOf(visit).id });

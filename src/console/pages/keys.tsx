@@ -139,7 +139,7 @@ export const keyPage = secretPageOf<ApiKey>({
   },
 });
 
-/** What a key may do, and where. */
+/** Permissions of a key, and scope. */
 const permissionsOf = (
   { readOnly, submitOnly, feedbackOnly, deployId }: ApiKey,
   references: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-// The overview of a workspace: whether its deployments are well, what failed last, its quota, and what changed last.
+// The overview of a workspace: the health of its deployments, the last failures, its quota, and the last changes.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -108,7 +108,7 @@ export const overviewPage: Page = {
 
 const noFailures: SearchResult<Diagnosis[]> = { outcome: "none" };
 
-/** Searches for the newest failed records since a moment. If there are many records between, it finds the first few of them. */
+/** Searches for the newest failed records since a moment. With many records between, it finds the first few of them. */
 function findFailures(visit: ConsoleRequest, from: number): Promise<SearchResult<Diagnosis[]>> {
   const input = { workspaceId: workspaceOf(visit).id, failures: true, from, limit: lastFailures };
   return findFirst(async (cursor) => {
@@ -117,10 +117,10 @@ function findFailures(visit: ConsoleRequest, from: number): Promise<SearchResult
   }, after(searchTime));
 }
 
-/** What a workspace has already. `isUsed` is whether an application has used it. */
+/** Completed first steps of a workspace. `isUsed`: an application has used it. */
 type Begun = { hasPrompt: boolean; deployments: readonly Deployment[]; hasKey: boolean; isUsed: boolean };
 
-/** The steps that are left, and those that are done; nothing if all are. */
+/** Remaining and completed steps; empty if all are done. */
 async function firstSteps(visit: ConsoleRequest, { hasPrompt, deployments, hasKey, isUsed }: Begun): Promise<Part> {
   const deployment = mainOf(deployments), hasDeployment = deployment !== undefined;
   if (hasPrompt && hasDeployment && hasKey && isUsed) return "";

@@ -112,7 +112,7 @@ const modelOf = ({ model, tiers, unpricedMedia }: Price): Html => (
   </>
 );
 
-/** Removing changes past costs, so the button stands below what it does. */
+/** Removing changes past costs, so the button is below an explanation. */
 const removeForm = ({ id, model }: Price): Html => (
   <details>
     <summary>

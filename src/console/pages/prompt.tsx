@@ -172,7 +172,7 @@ function versionsList(
   );
 }
 
-/** Whether one of the forms of the page was refused. It is shown open, with what was entered. */
+/** True if one of the forms of the page was refused. It is shown open, with its values. */
 const wasRefused = ({ form, refusal }: ConsoleRequest, action: string): boolean =>
   refusal !== undefined && form.get("do") === action;
 

@@ -1,4 +1,5 @@
-// The filters of records as fields and as a query. Their names are those of the query, so that a view can be shared as a link.
+// The filters of records as fields and as a query. Their names are those of the query, so that a view can be shared as
+// a link.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -46,7 +47,7 @@ export const filterIn = (visit: ConsoleRequest) => ({
   ...checkedRange(visit),
 });
 
-/** What the filter of a workspace offers to choose from, and the deployment that the query names, if there is one. */
+/** Choices of a workspace's filter, and the deployment that the query names, if there is one. */
 type Choices = { offered: Offered; keys: ApiKey[]; deployment: Deployment | undefined };
 
 export async function findChoices(visit: ConsoleRequest): Promise<Choices> {
@@ -188,7 +189,7 @@ type FilterFieldsProps = {
 
 const allHold = "Of several lines, all must hold.";
 
-/** The fields of the filter. Those that are rarely used open from a menu. */
+/** The fields of the filter. Rarely used ones open from a menu. */
 export function FilterFields(
   { visit, keys, times = spanOptions, deployment, ofSessions, children }: FilterFieldsProps,
 ): Html {

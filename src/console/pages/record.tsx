@@ -1,5 +1,5 @@
-// A record: its input and output as a conversation where they hold messages, and everything else that was submitted. All of it
-// was written by strangers, and is shown as text.
+// A record: its input and output as a conversation where they hold messages, and everything else that was submitted.
+// All of it was written by strangers, and is shown as text.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -33,7 +33,7 @@ import { rawTextHeaders } from "../safety.ts";
 import { findNeighbours } from "./records.tsx";
 import type { Neighbour } from "./records.tsx";
 
-// What stands above, or is of the service.
+// Shown above, or set by the service.
 const shownMembers = [
   "id",
   "promptVersion",
@@ -133,7 +133,7 @@ export const recordPage: Page = {
   },
 };
 
-/** A link to the record beside this one, which keeps the filter, or its place if there is none. */
+/** Link to a neighbouring record, keeping the filter, or a placeholder without one. */
 function neighbourLink(
   visit: ConsoleRequest,
   label: string,

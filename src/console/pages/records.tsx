@@ -162,7 +162,7 @@ function noneFound(visit: ConsoleRequest, goesOn: boolean): Html {
 /** The order that the page shows. An unknown one is refused with the filter. */
 const orderIn = (visit: ConsoleRequest) => queryValue(visit, "order") === "oldest" ? "oldest" : "newest";
 
-/** What the query asks for. Throws if a value is not allowed. */
+/** Request of the query. Throws if a value is not allowed. */
 const requestIn = (visit: ConsoleRequest, choices: Parameters<typeof workspaceFilterIn>[1]) => ({
   ...workspaceFilterIn(visit, choices),
   order: queryWord(visit, "order", ["newest", "oldest"]),
@@ -170,7 +170,7 @@ const requestIn = (visit: ConsoleRequest, choices: Parameters<typeof workspaceFi
 
 const neighbourTime = 1_000; // ms that the search for the record on either side takes
 
-/** The result of the search for the record on one side of another. The list in this order goes on where it ran out of time. */
+/** Result of the search for a record's neighbour. The list in this order continues a search that ran out of time. */
 export type Neighbour = SearchResult<Diagnosis> & { order: "newest" | "oldest" };
 
 /** Searches for the records beside one, in the order and with the filter of the query. */

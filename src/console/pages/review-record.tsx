@@ -1,4 +1,5 @@
-// A record of a review, as its reviewer judges it: what came in and went out, the forms for feedback, and the way to the next.
+// A record of a review, as its reviewer judges it: its input and output, the forms for feedback, and the way to the
+// next.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -87,7 +88,7 @@ export const reviewRecordPage: Page = {
 
 const recordIdOf = ({ params }: ConsoleRequest) => params.recordId as RecordId;
 
-/** Whether the person took the record last. */
+/** True if the person took the record last. */
 const isOwn = (visit: ConsoleRequest, { reviewer, tokenId }: ReviewRecord): boolean =>
   reviewer === reviewerOf(visit) && tokenId === (visit.caller.tokenId ?? null);
 
@@ -98,7 +99,7 @@ function wantedFirst(feedback: FeedbackOnRecord, { names }: ReviewWithReviewers)
   return wanted.length < names.length || names.length === 0 ? feedback : { ...feedback, names: wanted, isOpen: false };
 }
 
-/** Whether the reviewer, who has the record, has given feedback under all names of the review. */
+/** True if the reviewer holds the record and has given feedback under all names of the review. */
 async function isJudged(
   visit: ConsoleRequest,
   { id, names }: ReviewWithReviewers,

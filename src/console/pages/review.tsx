@@ -1,4 +1,4 @@
-// A review: how far it is, who has done how much, and the way to the next record.
+// A review: its progress, each reviewer's part, and the way to the next record.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -83,7 +83,7 @@ export const reviewPage: Page = {
   },
 };
 
-/** Takes the next record of the review in the path and leads to it, or to the page of the review if there is none. */
+/** Takes the next record of the review in the path and leads to it, or to the review page without one. */
 export async function goToNext(visit: ConsoleRequest): Promise<ActResult> {
   const { id } = await findReview(visit);
   const { record } = await visit.call(takeReviewRecord, { id, actor: actorOf(visit) });

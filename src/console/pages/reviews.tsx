@@ -76,7 +76,7 @@ export const newReviewPage: Page = {
   async show(visit) {
     const { found, refusal } = await findWith(async () => {
       const filter = await filterOf(visit);
-      // What the operation refuses is said here too, before someone fills in the form.
+      // Shows refusals of the operation before someone fills in the form.
       await visit.call(listWorkspaceDiagnoses, { ...filter, limit: 1 });
       return filter;
     });

@@ -1,4 +1,5 @@
-// The rollout of a deployment: starts one, shows the two versions of one beside each other, and changes, completes or stops it.
+// The rollout of a deployment: starts one, shows its two versions beside each other, and changes, completes or stops
+// it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -71,7 +72,7 @@ export const rolloutPage: Page = {
     const certain = guard === null && action === "change" ? undefined : numberOf(visit, "certain");
     const result = await withLabels(
       (member) => labels[member],
-      // What is missing is refused by its name.
+      // A missing value is refused by its name.
       () => visit.call(setRollout, { ...input, version, percent: numberOf(visit, "percent")!, guard, certain }),
     );
     return afterChange(visit, result, link(visit, path, { done: result.changed ? action : "unchanged" }));

@@ -1,5 +1,5 @@
-// Finds what a workspace has by a name or an id: prompts, deployments, sessions, records, and pages. The script shows the results
-// of this page in a dialog.
+// Finds items of a workspace by name or id: prompts, deployments, sessions, records, and pages. The script shows the
+// results of this page in a dialog.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -28,7 +28,7 @@ import { filterNotice } from "./record-filter.tsx";
 const mostHits = 8; // of a kind
 const mostPrompts = 50; // among which those with the text in their names come first
 
-/** Something that was found, and what tells it apart from others with this name. */
+/** A search result. `note` distinguishes it from others with this name. */
 type Hit = { kind: "Page" | "Prompt" | "Deployment" | "Session" | "Record"; href: string; name: Part; note?: Part };
 
 export const searchPage: Page = {
@@ -85,7 +85,7 @@ async function search(visit: ConsoleRequest, text: string | undefined): Promise<
   return found.flat();
 }
 
-/** Whether a name has all words of a text. */
+/** True if a name has all words of a text. */
 function hasWords(name: string, text: string): boolean {
   const folded = name.toLowerCase();
   return text.toLowerCase().split(/\s+/).every((word) => folded.includes(word));
@@ -109,7 +109,7 @@ async function promptsWith(visit: ConsoleRequest, text: string): Promise<Hit[]> 
   );
 }
 
-/** Of very many deployments, the newest are found by a part of their references, and the others by the whole of it. */
+/** Deployments whose reference contains the words. If there are very many, old ones need the whole reference. */
 async function deploymentsWith(visit: ConsoleRequest, text: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit);
   const { items, nextCursor } = await listMost((page) => visit.call(listDeployments, { workspaceId, ...page }));
@@ -136,7 +136,7 @@ const deploymentHit = (visit: ConsoleRequest, deployment: Deployment): Hit => ({
   ],
 });
 
-/** What has this id in the workspace. */
+/** Item of the workspace with this id. */
 async function atId(visit: ConsoleRequest, id: string): Promise<Hit[]> {
   const { id: workspaceId } = workspaceOf(visit), { call } = visit;
   try {
@@ -165,7 +165,7 @@ async function sessionAt(visit: ConsoleRequest, sessionId: string): Promise<Hit[
   return [{ kind: "Session", href: link(visit, ["session"], { id: sessionId }), name: excerpt(sessionId, 60), note }];
 }
 
-/** Nothing, where many long requests run already. */
+/** Undefined if many long requests run already. */
 function unlessBusy(error: unknown): undefined {
   if (!(error instanceof Refusal) || error.kind !== "overloaded") throw error;
 }

@@ -1,5 +1,4 @@
-// What keys and tokens share: their state in lists, a secret that is shown once, when it expires, its rotation and its
-// revocation.
+// Shared by keys and tokens: their state in lists, a secret that is shown once, its expiry, rotation and revocation.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -15,7 +14,7 @@ import { Field, Form, given, Guarded, HiddenField, Select } from "../parts/form.
 import { Fact, Facts, Notice, Section } from "../parts/elements.tsx";
 import { momentOf, numberIn } from "./inputs.tsx";
 
-/** How many a list has on a page. */
+/** Rows on a page of a list. */
 export const pageSize = 50;
 
 /** A key or a token. */
@@ -46,7 +45,7 @@ export const secretView = ({ title, name, secret, back, children }: Shown): View
   ),
 });
 
-/** Whether a secret is accepted, and until when. */
+/** Validity of a secret, and its expiry. */
 export function stateChip({ expiresAt, revokedAt, overlapEndsAt }: Holder, now: number): Part {
   if (revokedAt !== null) return <Chip kind="bad">revoked</Chip>;
   if (expiresAt !== null && expiresAt <= now) return <Chip kind="bad">expired</Chip>;
@@ -79,14 +78,14 @@ export const ExpiryField = ({ visit }: { visit: ConsoleRequest }): Html => (
 export const expiryIn = (visit: ConsoleRequest): number | null =>
   momentOf(formValue(visit, "expiresAt"), "expiresAt") ?? null;
 
-/** What differs between the page of a key and that of a token. */
+/** Differences between the page of a key and that of a token. */
 type Kind<T extends Holder> = {
   section: "keys" | "tokens";
-  /** Those that use it: `applications`. */
+  /** Its users: `applications`. */
   users: string;
   find(visit: ConsoleRequest, id: T["id"]): Promise<T>;
   view(visit: ConsoleRequest, holder: T): Promise<Omit<View, "body"> & { notice?: Part; facts: Part }>;
-  /** What rotating and revoking it need. Who may rotate it may revoke it, too. */
+  /** Roles to rotate and revoke it. The role to rotate suffices to revoke. */
   guardsOf(visit: ConsoleRequest, holder: T): Record<"rotate" | "revoke", { role: Role }>;
   revoke(visit: ConsoleRequest, id: T["id"]): Promise<unknown>;
   rotate(visit: ConsoleRequest, input: { id: T["id"]; overlapMs: number }): Promise<{ name: string; secret: string }>;
@@ -137,7 +136,7 @@ export const secretPageOf = <T extends Holder>(kind: Kind<T>): Page => ({
 
 const hour = 3_600_000; // ms
 
-/** How long an old secret may stay valid, in ms. */
+/** Choices of an old secret's validity, in ms. */
 const overlaps = [
   ["0", "Not at all"],
   [String(hour), "1 hour"],

@@ -1,5 +1,4 @@
-// The settings of a workspace: its name, its limit, how long it keeps what was recorded, and what the statuses of its records
-// mean.
+// The settings of a workspace: its name, its limit, its retention, and the meaning of its records' statuses.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -20,7 +19,7 @@ import { daysIn, numberIn, readWhole, withLabels } from "./inputs.tsx";
 
 const day = 86_400_000; // ms
 
-/** The labels of the fields by what the operation calls them, or by their own names. */
+/** Labels of the fields, by members of the operation, or by their own names. */
 const labels: Record<string, string> = {
   name: "Name",
   monthlyLimit: "Requests per month",

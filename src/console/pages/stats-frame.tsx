@@ -1,4 +1,4 @@
-// What the pages of a deployment's statistics share: the filter, the interval, and parts of the time with their records.
+// Frame of the pages of a deployment's statistics: the filter, the interval, and parts of the time with their records.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -22,14 +22,14 @@ import { FilterFields, filterIn, filterNotice, findKeys } from "./record-filter.
 const lengthOf: Record<Interval, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 }; // ms
 const mostPoints: Record<Interval, number> = { hour: 25, day: 31, week: 27 }; // of a chart, so that the page stays light
 
-/** What one of the pages shows. `path` is the last part of its address. */
+/** Contents of a page. `path` is the last part of its address. */
 type Kind = {
   path: string;
   title: string;
   lede(reference: Html): Part;
   /** Fields that it has beside those of the filter. */
   fields?(visit: ConsoleRequest, stats: Stats): Part;
-  /** What it shows of records, of which there are some. */
+  /** Body of a page with records. */
   body(visit: ConsoleRequest, stats: Stats, interval: Interval): Part | Promise<Part>;
 };
 
@@ -137,7 +137,7 @@ const recordsLink = (visit: ConsoleRequest, more: Record<string, string | number
     ...{ ...queryValue(visit, "last") === "all" && { last: "" }, ...more },
   });
 
-/** The same for feedback, which may be another condition beside that of the filter. */
+/** Address of the filtered records with feedback, which may be a further condition. */
 export const ratedLink = (
   visit: ConsoleRequest,
   feedback: string,

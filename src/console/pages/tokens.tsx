@@ -32,7 +32,7 @@ import {
 
 const labels: Record<string, string> = { name: "Name", role: "Role", owner: "Owner", expiresAt: expiryLabel };
 
-/** What each role may do besides what those before it may. */
+/** Permissions of each role beyond the previous ones. */
 const duties: Record<Role, string> = {
   viewer: "Sees everything but secrets.",
   editor: "Writes prompts, and deploys versions where a deployment is not protected.",
@@ -149,7 +149,7 @@ export const tokenPage = secretPageOf<Token>({
       ),
     };
   },
-  // What changes a token needs its role besides, and a new secret of another person's is for owners.
+  // Changing a token also needs its role; a new secret of another person's token is for owners.
   guardsOf({ caller }, { id, role, owner }) {
     const revoke = hasRole(revokeToken, role) ? revokeToken : { role };
     return { revoke, rotate: isSamePerson(caller, { owner, tokenId: id }) ? revoke : { role: "owner" } };

@@ -1,4 +1,4 @@
-// The usage of a month against the quota, by day, by key and by deployment, and what its records cost.
+// The usage of a month against the quota, by day, by key and by deployment, and the costs of its records.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */

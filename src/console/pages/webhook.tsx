@@ -1,4 +1,4 @@
-// A webhook: whether it is well, its deliveries, and the forms that test, change, rotate, switch and delete it.
+// A webhook: its state, its deliveries, and the forms that test, change, rotate, switch and delete it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -104,7 +104,7 @@ const maxError = 80; // characters
 const errorOf = ({ outcome, error }: Delivery): Part =>
   error !== null && outcome !== "delivered" && <p class="hint">{excerpt(error, maxError)}</p>;
 
-/** The forms that change a webhook, or what the caller lacks for them. */
+/** Forms that change a webhook, or a notice of the missing role. */
 function formsOf(visit: ConsoleRequest, webhook: Webhook): Part {
   const lack = missingRole(visit, updateWebhook);
   if (lack !== undefined) return <p class="lack">{lack}</p>;
@@ -144,7 +144,7 @@ function formsOf(visit: ConsoleRequest, webhook: Webhook): Part {
   );
 }
 
-/** What can be done with a webhook that is on. */
+/** Forms for a webhook that is on. */
 const runningForms = (visit: ConsoleRequest): Html => (
   <>
     <Section title="Test">
@@ -169,7 +169,7 @@ const ActionForm = ({ todo, submit, text, kind }: ActionFormProps): Html => (
   </Form>
 );
 
-/** What the forms do, by the words that they send. */
+/** Form actions by the words that they send. */
 const changes: Record<string, (visit: ConsoleRequest, webhook: Webhook) => Promise<ActResult>> = {
   async test(visit, { id }) {
     const { number } = await visit.call(testWebhook, { id });

@@ -1,4 +1,4 @@
-// The webhooks of a workspace and those for all, whether they are well, and the form that creates one.
+// The webhooks of a workspace and those for all, their states, and the form that creates one.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -24,7 +24,7 @@ const formats = [
   ["slack", "Slack message"],
 ] as const;
 
-/** The labels of the fields by what the operations call them. */
+/** Labels of the fields, by members of the operations. */
 const labels: Record<string, string> = { url: "URL", events: "Events", credential: "GitHub token" };
 
 /** Makes a change. A refusal names fields as the forms do. */
