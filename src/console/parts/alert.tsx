@@ -1,4 +1,4 @@
-// What pages show of an alert: its state, what it watches, and what its last check found.
+// Parts of an alert: its state, its subject, and the result of its last check.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -27,14 +27,14 @@ export const alertState = ({ state, muteEndsAt }: Alert, now: number): Html => (
   </>
 );
 
-/** What an alert watches, with a link to it. */
+/** Subject of an alert, with a link to it. */
 export function watchedBy(visit: ConsoleRequest, { deployId, promptId, reference }: Alert): Part {
   if (reference === null) return "the workspace";
   const href = deployId === null ? link(visit, ["prompts", promptId!]) : link(visit, ["deployments", deployId]);
   return <a href={href}>{breakable(reference)}</a>;
 }
 
-/** What the last check of an alert found. */
+/** Value of the last check of an alert. */
 export const lastValue = ({ condition, value }: Alert): Part =>
   value === null ? dash : valueText(readCondition(condition), value);
 
@@ -45,7 +45,7 @@ export const alertLink = (visit: ConsoleRequest, { id, condition }: Alert): Html
 
 const mostFiring = 100; // as many alerts as a workspace has
 
-/** A section about the alerts that fire; nothing if none does. */
+/** A section about firing alerts; empty without any. */
 export async function firingAlerts(visit: ConsoleRequest, workspaceId: Alert["workspaceId"]): Promise<Part> {
   const { items } = await visit.call(listAlerts, { workspaceId, state: "firing", limit: mostFiring });
   if (items.length === 0) return undefined;

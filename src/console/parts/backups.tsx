@@ -1,4 +1,4 @@
-// How the backups of the service are: for people who may see all workspaces.
+// State of the service's backups: for people who may see all workspaces.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -9,7 +9,7 @@ import type { Part } from "../html.ts";
 import type { ConsoleRequest } from "../page.ts";
 import { Fact, Facts, Notice, Section } from "./elements.tsx";
 
-/** Shows nothing where the service cannot make backups, or to who may see one workspace alone. */
+/** Empty if the service cannot make backups, or for people who may see one workspace alone. */
 export function Backups({ visit }: { visit: ConsoleRequest }): Part {
   const { backups, caller, now } = visit;
   if (backups === undefined || caller.workspaceId !== undefined) return undefined;

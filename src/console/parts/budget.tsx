@@ -1,4 +1,4 @@
-// What pages show of budgets: what is spent of each, and which are used up.
+// Parts of budgets: their spending, and which are used up.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -14,13 +14,13 @@ import { Notice, Table } from "./elements.tsx";
 
 const mostBudgets = 100; // as many as a workspace has
 
-/** How many budgets a page shows. */
+/** Number of budgets on a page. */
 export const shownBudgets = 25;
 
 /** `$50.00 per month` */
 export const budgetName = ({ amount, per }: Pick<Budget, "amount" | "per">): Html => <>{usd(amount)} per {per}</>;
 
-/** Whose records a budget is about. */
+/** Prompt and key that a budget is for. */
 export function budgetScope(visit: ConsoleRequest, { promptId, promptName, keyId, keyName }: Budget): Part {
   const prompt = promptId !== null && (
     <a href={link(visit, ["prompts", promptId])}>{breakable(promptName ?? promptId)}</a>
@@ -34,7 +34,7 @@ export function budgetScope(visit: ConsoleRequest, { promptId, promptName, keyId
   return [prompt, prompt && key && ", ", key];
 }
 
-/** What is spent of a budget, against its amount. */
+/** Spending of a budget, against its amount. */
 export const SpentBar = ({ budget: { spent, amount, percent, unpriced } }: { budget: BudgetState }): Html => (
   <>
     <ShareBar part={Number(spent)} whole={Number(amount)} label="of the budget is spent" />
@@ -45,7 +45,7 @@ export const SpentBar = ({ budget: { spent, amount, percent, unpriced } }: { bud
   </>
 );
 
-/** Budgets with what is spent of each. */
+/** Budgets with their spending. */
 export const BudgetsTable = ({ visit, budgets }: { visit: ConsoleRequest; budgets: readonly BudgetState[] }): Html => (
   <Table
     caption="Budgets"
@@ -63,7 +63,7 @@ export const BudgetsTable = ({ visit, budgets }: { visit: ConsoleRequest; budget
   />
 );
 
-/** Warns of budgets that are used up; nothing if none is. */
+/** Warns of budgets that are used up; false without any. */
 export async function usedUpBudgets(visit: ConsoleRequest, part: readonly [number, number]): Promise<Part> {
   const input = { workspaceId: workspaceOf(visit).id, limit: mostBudgets };
   const { items } = await visit.call(listBudgets, input, part);

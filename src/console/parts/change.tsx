@@ -1,4 +1,4 @@
-// Change requests in pages: their lists and states, and what forms say where a change takes an approval.
+// Change requests in pages: their lists and states, and notices where a change takes an approval.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -21,7 +21,7 @@ export const stateChip = ({ state }: ChangeRequest): Html => <Chip kind={kinds[s
 
 export const wordsOf = ({ fromState, toState }: ChangeRequest): Part => [isolated(fromState), " → ", isolated(toState)];
 
-/** Whether a change becomes a request. An owner switches the need for approvals off at once. */
+/** True if a change becomes a request. An owner switches the need for approvals off at once. */
 export const isRequested = (
   { caller }: ConsoleRequest,
   { approvals }: Deployment,
@@ -30,13 +30,13 @@ export const isRequested = (
   approvals > 0 && isRequestable(operation) &&
   !(/^(un)?protectDeployment$/.test(operation.id) && hasRole(caller, "owner"));
 
-/** The text of a button that may request what it says. */
+/** The text of a button that may open a request. */
 export const submitText = (text: string, isRequest: boolean): string => isRequest ? `Request: ${text}` : text;
 
 export const requestNotice = (isRequest: boolean): Part =>
   isRequest && <Notice kind="info">This changes nothing yet. Another person must approve it.</Notice>;
 
-/** Where a change leads: to the request that it has opened, or else to the given place. */
+/** Redirects after a change: to the request that it has opened, or else to `otherwise`. */
 export const afterChange = (
   visit: ConsoleRequest,
   { request }: Pick<DeploymentResult, "request">,
@@ -66,7 +66,7 @@ export const changesTable = (visit: ConsoleRequest, caption: string, requests: r
   />
 );
 
-/** Says that a deployment has an open request. */
+/** Notice of a deployment's open request. */
 export const openNotice = (visit: ConsoleRequest, request: ChangeRequest | undefined): Part =>
   request && (
     <Notice kind="info">

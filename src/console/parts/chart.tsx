@@ -1,6 +1,6 @@
-// Charts as SVG, made on the server, that need no script. Measures over the same labels stand above each other, in panels. Each
-// label has a link across them: while it is hovered or focused, the panels show its values instead of their totals. There are
-// few elements and attributes, because a page must stay light.
+// Charts as SVG, made on the server, that need no script. Panels of measures share the same labels, one below the
+// other. Each label has a link across them: while it is hovered or focused, the panels show its values instead of their
+// totals. There are few elements and attributes, because a page must stay light.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -21,26 +21,26 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 type Series = { name: string; values: readonly (number | null)[]; ranges?: readonly Range[]; isBad?: true };
 type Range = readonly [low: number, high: number] | null;
 
-/** One measure. Bars of a second series stand on those of the first and are hatched. A second line is dashed. */
+/** One measure. Bars of a second series are stacked on the first and hatched. A second line is dashed. */
 export type Panel = {
   title: string;
-  /** What the values are: `requests`. */
+  /** Unit of the values: `requests`. */
   unit: string;
   kind: "bars" | "lines";
   series: readonly Series[];
   /** Writes a value at the axis. */
   format?: ((value: number) => string) | undefined;
-  /** What is said of all labels together, and of each. */
+  /** Text for all labels together, and for each. */
   total: string;
   readouts: readonly string[];
 };
 
-/** What a chart shows. */
+/** A chart's contents. */
 export type Chart = {
   title: string;
   labels: readonly string[];
   panels: readonly Panel[];
-  /** Where the records of each label are; undefined if there are none. */
+  /** Links to the records of each label; undefined without any. */
   hrefs: readonly (string | undefined)[];
   /** Moments to point out, by the index of their label. */
   marks?: readonly { at: number; label: string }[];
@@ -80,7 +80,7 @@ export function drawChart(chart: Chart): Html {
   );
 }
 
-// What tells two series apart without colours.
+// Distinguishes two series without colours.
 const signs = { bars: ["■", "▤"], lines: ["—", "╌"] } as const;
 
 /** The number of a style: of the first series, of the second, and of one that counts what is bad. */
@@ -233,7 +233,7 @@ function marksOf({ marks = [] }: Chart, centers: readonly number[], bottom: numb
 
 const sparkStep = 6, sparkHeight = 22;
 
-/** Small bars without an axis, of which a part is bad. Its text is there on hover, and for who cannot see it. */
+/** Small bars without an axis, of which a part is bad. Its text is for hover and screen readers. */
 export function Spark({ values, bad, text }: { values: number[]; bad: number[]; text: string }): Html {
   const y = scaleLinear().domain([0, Math.max(...values, 1)]).range([sparkHeight, 0]);
   const barsOf = (read: (index: number) => [from: number, to: number]) =>

@@ -1,4 +1,4 @@
-// Small marks for what has a state: deployments, versions, statuses, roles.
+// Small marks for states: of deployments, versions, statuses, roles.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -9,7 +9,7 @@ import { link } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
 import { shareText } from "./rollout.tsx";
 
-/** Deployments and what they serve; nothing if there are none. */
+/** Deployments and their live versions; empty without any. */
 export const deploymentChips = (visit: ConsoleRequest, deployments: readonly Deployment[]): Part =>
   deployments.length > 0 && (
     <span class="chips">{deployments.map((deployment) => deploymentChip(visit, deployment))}</span>
@@ -26,7 +26,7 @@ function deploymentChip(visit: ConsoleRequest, deployment: Deployment): Html {
   );
 }
 
-/** Why a deployment refuses requests. */
+/** Reason for refused requests. */
 export const stateOf = ({ isActive, archivedAt }: Deployment): string | undefined =>
   archivedAt !== null ? " archived" : isActive ? undefined : " off";
 
@@ -39,7 +39,7 @@ export const versionLink = (visit: ConsoleRequest, promptId: string, version: nu
   <a href={link(visit, ["prompts", promptId], { version })}>v{version}</a>
 );
 
-/** A status by its name in the workspace. A failure says so. */
+/** A status by its name in the workspace. Failures are marked. */
 export function statusChip({ workspace }: ConsoleRequest, status: number): Html {
   const named = workspace?.statuses.find((each) => each.status === status);
   if (named === undefined) return <Chip>{status}</Chip>;

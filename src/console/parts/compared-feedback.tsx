@@ -1,4 +1,4 @@
-// What was thought of two sides of a comparison, with links to their records, and whether one is better.
+// Feedback on two sides of a comparison, with links to their records, and if one is better.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -17,8 +17,8 @@ import { differenceOf, points, sideLabels, signed } from "./stats.tsx";
 const mostCompared = 10;
 
 /**
- * A section about the feedback on both sides, beside each other, with the differences that have a direction; nothing where there
- * is none. `range` is the time of the records in a query.
+ * A section about the feedback on both sides, beside each other, with the differences that have a direction; empty
+ * without feedback. `range` is the time of the records in a query.
  */
 export async function comparedFeedback(
   visit: ConsoleRequest,
@@ -68,7 +68,7 @@ export async function comparedFeedback(
   );
 }
 
-/** Whether a difference is for the better, where its interval leaves no doubt and the workspace says which way is better. */
+/** Better or worse, if the interval excludes zero and the workspace declares which way is better. */
 function judgementOf({ low, high }: Comparison["differences"]["feedback"][number], rule?: FeedbackNameRule): Part {
   if (low === null || high === null || low <= 0 && high >= 0 || !rule?.better) return undefined;
   return low > 0 === (rule.better === "higher") ? <Chip>better</Chip> : <Chip kind="bad">worse</Chip>;

@@ -1,5 +1,5 @@
-// The content of a version: its messages with their variables lit up, what it declares of these and which ones a change adds
-// and removes, and the settings of its model.
+// The content of a version: its messages with their variables lit up, their declarations, added and removed variables,
+// and the settings of its model.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -18,7 +18,7 @@ import type { Html, Part } from "../html.ts";
 import { Chip } from "./chips.tsx";
 import { Fact, Facts, Notice, Table } from "./elements.tsx";
 
-/** How many characters a page shows of a text, or of all messages together. */
+/** Maximum characters that a page shows of a text, or of all messages. */
 export const mostCharacters = 65_536;
 const mostMessages = 100, mostVariables = 100;
 
@@ -55,7 +55,7 @@ export function contentView({ name, version, messages, llmConfig, declarations }
   );
 }
 
-/** The first messages, one below the other. Each is given as its JSON text. `whole` says where all of them are. */
+/** The first messages, one below the other. Each is given as its JSON text. `whole` links to all of them. */
 export function Messages({ texts, whole }: { texts: readonly string[]; whole?: Part }): Html {
   const shown = fitting(texts);
   return (
@@ -72,7 +72,7 @@ export function Messages({ texts, whole }: { texts: readonly string[]; whole?: P
   );
 }
 
-/** Says how much is not on the page, and where all of it is. */
+/** Hint with the number of omitted items, and a link to all. */
 const leftOut = (count: number, noun: string, whole: Part): Part =>
   count > 0 && <p class="hint">{number(count)} more {noun} are not shown. {whole}</p>;
 
@@ -107,7 +107,7 @@ function withVariables(text: string): Part {
 
 const list = (names: readonly string[]) => names.map((name, index) => [index > 0 && ", ", <code>{name}</code>]);
 
-/** Warns when variables come or go, because the applications that fill them in must know. */
+/** Warns of added or removed variables, which affect the applications that fill them in. */
 export function VariablesNotice({ before, after }: { before: readonly string[]; after: readonly string[] }): Part {
   const added = after.filter((name) => !before.includes(name));
   const removed = before.filter((name) => !after.includes(name));

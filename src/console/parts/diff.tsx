@@ -1,5 +1,5 @@
-// A unified difference as HTML. Signs tell what was added and removed, and not the colour alone. In lines that take the place
-// of others, the words that differ stand out.
+// A unified difference as HTML. Signs mark additions and removals, not colour alone. In replaced lines, the words that
+// differ are marked.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -20,7 +20,7 @@ const maxCompared = 50_000; // characters in which words are compared
 
 export function Diff({ text, label }: { text: string; label: string }): Html {
   if (text === "") return <p class="none">Nothing differs.</p>;
-  // The names of the two stand before the first hunk.
+  // The names of both precede the first hunk.
   const lines = text.slice(text.search(/^@@/m)).split("\n").filter((line) => line !== "" && !line.startsWith("\\"));
   const blocks = blocksOf(lines.slice(0, maxLines));
   markWords(blocks);
@@ -60,13 +60,15 @@ function markWords(blocks: readonly Block[]): void {
   }
 }
 
-/** Whether two texts have enough words in common that one was made of the other. */
+/** True if two texts share enough words that one was made of the other. */
 function isAlike(pieces: readonly Piece[], least: number): boolean {
   const words = pieces.map(({ text, of }) => of === "both" ? text.replace(/[^\p{L}\p{N}]/gu, "") : "");
   return words.join("").length >= least / 4;
 }
 
-/** The lines of one of two texts, with the words marked that the other one has not. A line that is new as a whole has no marks. */
+/**
+ * The lines of one of two texts, marking the words that the other one does not have. An entirely new line has no marks.
+ */
 function markedLines(pieces: readonly Piece[], side: "before" | "after"): Part[] {
   const own = pieces.filter(({ of }) => of === side || of === "both");
   const isOwn = (nth: number) => own[nth]?.of === side;

@@ -1,5 +1,5 @@
-// The form of an edited prompt, and the messages of a draft with example values filled in. Without scripts the buttons of the
-// form send it, and it comes back changed.
+// The form of an edited prompt, and a draft's messages with example values filled in. Without scripts the buttons of
+// the form send it, and it comes back changed.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -144,7 +144,7 @@ function messageFields(
 
 const mostPlaces = 3; // in a warning
 
-/** Says where variables of a text are not closed. They would be served as they are. */
+/** Warns of unclosed variables in a text. They would be served as they are. */
 function warningOf(text: string): string {
   const places = unclosed(text), rest = places.length - mostPlaces;
   if (places.length === 0) return "";

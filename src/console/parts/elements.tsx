@@ -1,5 +1,5 @@
-// What pages are made of: headings, sections, notices, tables and facts. On a narrow screen each row of a table becomes a card,
-// in which each value has the label of its column.
+// Elements of pages: headings, sections, notices, tables and facts. On a narrow screen each row of a table becomes a
+// card, in which each value has the label of its column.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -56,13 +56,13 @@ export const Notice = ({ kind, children }: NoticeProps): Html => (
   </div>
 );
 
-/** Says what a change did that led to this page. `texts` has a text for each word that the query may have. */
+/** Notice of the change that led to this page. `texts` has a text for each word that the query may have. */
 export function doneNotice(visit: ConsoleRequest, texts: Readonly<Record<string, Part>>): Part {
   const done = queryWord(visit, "done", Object.keys(texts));
   return done !== undefined && <Notice kind="done">{texts[done]}</Notice>;
 }
 
-/** What stands in the place of a list that has nothing: what would be here, and the next step. */
+/** Replaces an empty list: what belongs there, and the next step. */
 export const Empty = ({ title, children }: { title: string; children?: Part }): Html => (
   <div class="empty">
     <p class="title">{title}</p>
@@ -72,7 +72,8 @@ export const Empty = ({ title, children }: { title: string; children?: Part }): 
 
 /**
  * A column. `isHead` marks the one that names the row, `isMain` one of longer texts, `isWhole` one that never wraps,
- * `isAction` one of buttons, and `isEvident` one of other values that need no label where rows are cards. A dense table cuts the texts of those with `isMain`.
+ * `isAction` one of buttons, and `isEvident` one of other values that need no label where rows are cards. A dense table
+ * cuts the texts of `isMain` columns.
  */
 export type Column<T> = {
   label: string;
@@ -88,7 +89,7 @@ export type Column<T> = {
 type TableProps<T> = {
   caption: string;
   rows: readonly T[];
-  /** Those that are false are left out. */
+  /** Columns that are false are omitted. */
   columns: readonly (Column<T> | false)[];
   /** A row has one line, all of which leads where the link of its head does. */
   isDense?: boolean;
@@ -96,7 +97,7 @@ type TableProps<T> = {
   isCompared?: boolean;
 };
 
-/** A row for each of `rows`. The caption is for who cannot see the table. */
+/** A row for each of `rows`. The caption is for screen readers. */
 export function Table<T>({ caption, rows, columns: all, isDense, isCompared }: TableProps<T>): Html {
   const columns = all.filter((column) => column !== false);
   const table = (
@@ -147,19 +148,19 @@ export const Pager = ({ next, href, label = "Older" }: PagerProps): Part =>
     </nav>
   );
 
-/** Says that a page shows a part of a list that it would show as a whole, and how to find the rest. */
+/** Hint that a page shows a part of a list that is too long, and how to find the rest. */
 export const PartHint = ({ of, children }: { of: string; children?: Part }): Html => (
   <p class="hint">At most {number(mostItems)} {of} are shown, the newest first. {children}</p>
 );
 
-/** A filter by its name in the query. `text` is its value in words; it is empty if the label says it all. */
+/** A filter by its name in the query. `text` is its value in words; empty if the label suffices. */
 export type Filter = { name: string; label: string; text?: string | undefined };
 
 type FilterChipsProps = { visit: ConsoleRequest; path: string; filters: readonly Filter[] };
 
 const maxText = 40; // characters
 
-/** Those of the filters that the query has. */
+/** The filters that the query has. */
 export function FilterChips({ visit, path, filters }: FilterChipsProps): Part {
   const set = filters.filter(({ name }) => queryValue(visit, name) !== undefined);
   if (set.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// Feedback in figures, those of `promptledger stats`: means, shares with their intervals, how many records were rated, and
+// Feedback in figures, as in `promptledger stats`: means, shares with their intervals, numbers of rated records, and
 // charts.
 /** @jsxRuntime classic */
 /** @jsx h */
@@ -15,16 +15,16 @@ import type { Panel } from "./chart.tsx";
 import { Empty, Table } from "./elements.tsx";
 import { Field, Select } from "./form.tsx";
 
-/** How many records there are, and what was thought of those that were rated. */
+/** Number of records, and the feedback on the rated ones. */
 export type Rated = { records: number; feedback: readonly FeedbackStats[] };
 
 /** The address of the records with such feedback: `thumb=false`. */
 export type HrefOf = (feedback: string) => string;
 
-/** What a workspace knows of its names. */
+/** Rules of a workspace's names. */
 export type Rules = ReadonlyMap<string, FeedbackNameRule>;
 
-/** Reads what is known of names, unless there is no feedback to show. */
+/** Reads the rules of names, unless there is no feedback to show. */
 export async function findRules(visit: ConsoleRequest, all: readonly Rated[]): Promise<Rules> {
   if (all.every(({ feedback }) => feedback.length === 0)) return new Map();
   const { names } = await visit.call(listFeedbackNames, { workspaceId: workspaceOf(visit).id });
@@ -46,7 +46,7 @@ export const feedbackOn = ({ feedback }: Rated, name: string): FeedbackStats | u
 const shownLabels = 3, maxLabel = 24; // characters
 const mostLinked = 60; // characters of a label in an address, which may take twelve times as many
 
-/** What was said under a name. With `hrefOf` its values lead to their records. */
+/** Statistics of a name. With `hrefOf` its values lead to their records. */
 export function figureOf(stats: FeedbackStats, hrefOf?: HrefOf, rule?: FeedbackNameRule): Html {
   const { name, kind, mean, low, high, labels, pieces } = stats;
   if (kind === "label") {
@@ -92,7 +92,7 @@ const linked = (text: Part, href: string | undefined): Part => href === undefine
 
 const intervalOf = (low: number, high: number, show: (value: number) => Html): Part => [show(low), " to ", show(high)];
 
-/** How many records were rated, of how many. A record has a piece of feedback of each author. */
+/** Number of rated records, of all. A record has a piece of feedback of each author. */
 export const ratedOf = ({ records, pieces }: FeedbackStats, all: number): Html => (
   <>
     {number(records)} of {number(all)}
@@ -105,7 +105,7 @@ export const betterText = (rule: FeedbackNameRule | undefined): Part =>
 
 type FeedbackListProps = {
   all: Rated;
-  /** What was thought of earlier records, to compare with. */
+  /** Feedback on earlier records, to compare with. */
   before?: Rated;
   most: number;
   rules: Rules;
@@ -143,7 +143,7 @@ export function FeedbackList({ all, before, most, rules, nameHref, hrefOf }: Fee
   );
 }
 
-/** Says that a list has some of the names alone. */
+/** Hint that a list has only some of the names. */
 export const mostRatedHint = (most: number, all: number): Html => (
   <p class="hint">The {most} names with the most rated records are shown, of {number(all)}.</p>
 );
@@ -162,7 +162,7 @@ function shortOf(stats: FeedbackStats | undefined, all: number): Part {
 
 const mostInLine = 2;
 
-/** What was thought of records, on one line. */
+/** Feedback on records, on one line. */
 export function feedbackLine(rated: Rated): Part {
   const names = namesIn([rated]), others = names.length - mostInLine;
   return [
@@ -194,14 +194,14 @@ export const noFeedback: Html = (
 );
 
 const maxTitle = 24, maxWord = 10; // characters
-const mostLabels = 2; // which a chart tells apart
+const mostLabels = 2; // of a chart, each distinguishable
 
 const cut = (text: string, max = maxTitle): string =>
   [...text].length > max ? `${[...text].slice(0, max - 1).join("")}…` : text;
 
 type Value = { value: number | null; low?: number | null | undefined; high?: number | null | undefined };
 
-/** What a line of the chart shows. */
+/** A line of the chart. */
 type Measure = { name: string; read(stats: FeedbackStats): Value };
 
 /** The mean of numbers, the share of true, or the shares of the most frequent labels. */
@@ -214,7 +214,7 @@ function measuresOf({ kind, labels }: FeedbackStats): Measure[] {
     name: cut(label),
     read({ labels, otherLabels }) {
       const found = labels.find((each) => each.label === label);
-      // Of labels that are not among the most frequent ones nothing is known.
+      // The share of a label outside the most frequent ones is unknown.
       return found === undefined ? { value: otherLabels > 0 ? null : 0 } : { ...found, value: found.share };
     },
   }));

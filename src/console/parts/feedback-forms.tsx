@@ -17,7 +17,7 @@ const mostComment = 600; // characters of HTML that a form has for a comment, un
 
 type Entered = { value: string; comment: string };
 
-/** What a form shows: what was entered and refused, or what the person said before. */
+/** Contents of a form: the refused input, or else the person's feedback. */
 type Answer = Entered & {
   faults: { name?: string | undefined; value?: string | undefined; comment?: string | undefined };
 };
@@ -29,8 +29,8 @@ const refusedName = ({ refusal, form }: ConsoleRequest): string | null =>
   refusal !== undefined && form.get("do") === "feedback" ? form.get("name") : null;
 
 /**
- * The names that have a form: the one that is asked for, those that the person has judged, and then the others. A comment stands
- * in its form as a whole, so that a long one is shown only if it is asked for.
+ * The names that have a form: the one that is asked for, those that the person has judged, and then the others. A form
+ * shows a comment as a whole, so a name with a long one is included only if asked for.
  */
 export function namesOfForms(visit: ConsoleRequest, feedback: FeedbackOnRecord): FeedbackNameRule[] {
   const own = ownOf(feedback), asked = refusedName(visit) ?? visit.query.get("rate");
@@ -96,7 +96,7 @@ function NameForm({ rule, own, answer, shortcut }: NameFormProps): Html {
   );
 }
 
-/** Two buttons, of which one is what the person said. */
+/** Two buttons. The person's value is pressed. */
 function Choice({ rule, own, fault, shortcut }: Omit<NameFormProps, "answer"> & { fault: string | undefined }): Html {
   const { name } = rule;
   const button = (value: boolean, label: string, more = {}) => (
@@ -166,7 +166,7 @@ const Comment = ({ id, of, answer: { comment, faults } }: { id: string; of: stri
 const optionsOf = (labels: readonly string[], chosen: string) =>
   [...new Set(["", ...labels, chosen])].map((label) => [label, label] as const);
 
-/** What a name takes: `0 to 1. Higher is better.` */
+/** Values of a name: `0 to 1. Higher is better.` */
 function hintOf({ kind, minimum, maximum, labels, better }: FeedbackNameRule): Part {
   const range = minimum !== null && maximum !== null
     ? `${numberText(minimum)} to ${numberText(maximum)}.`

@@ -1,5 +1,5 @@
-// The feedback on a record: what was said, by whom, and forms to say it. Comments, labels, names and authors are texts of
-// strangers, of which a page shows a part.
+// Feedback on a record, its authors, and forms to give it. Comments, labels, names and authors are texts of strangers,
+// so a page limits their length.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -25,8 +25,8 @@ const mostOfComments = 2_500; // characters of HTML in all rows of a table
 const valueText = (value: FeedbackValue): string => typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 
 /**
- * What was said about a record and forms to say more, with the keys that lead to them. The forms are sent to the page, which
- * hands them to `changeFeedback`. `whole` leads to what is cut.
+ * Feedback on a record and forms to give more, with the keys that lead to them. The forms are sent to the page, which
+ * hands them to `changeFeedback`. `whole` links to the uncut feedback.
  */
 export function FeedbackSection(
   { visit, feedback, whole }: { visit: ConsoleRequest; feedback: FeedbackOnRecord; whole: Part },
@@ -105,7 +105,7 @@ function Pieces<T extends Feedback | EarlierFeedback>(
   );
 }
 
-/** As much of a text as takes no more than `most` characters of HTML. */
+/** Beginning of a text that takes at most `most` characters of HTML. */
 function fitting(text: string, most: number): string {
   let part = text.slice(0, most);
   for (let length = toHtml(part).length; length > most; length = toHtml(part).length) {
@@ -122,7 +122,7 @@ function commentOf(text: string, most: number): Part {
 
 type OwnProps = { visit: ConsoleRequest; piece: Feedback; hasForm: boolean };
 
-/** What a person can do with what they said. Where there is no form for it, a link leads to the page that has one. */
+/** Actions on a person's own feedback. If it has no form here, a link leads to the page that has one. */
 const Own = ({ visit, piece: { name }, hasForm }: OwnProps): Html => (
   <div class="actions">
     {!hasForm && <a href={`?${new URLSearchParams({ ...keptQuery(visit), rate: name })}#value-${name}`}>Change</a>}
@@ -139,7 +139,7 @@ const maxChip = 30; // characters
 /** A piece in a row of a list: `thumb yes`. */
 export const pieceText = ({ name, value }: Feedback): string => `${name} ${valueText(value)}`;
 
-/** The feedback on a record, of which at most `most` pieces show: `thumb yes`. Nothing if there is none. */
+/** Feedback on a record, at most `most` pieces: `thumb yes`. Empty without any. */
 export const FeedbackChips = ({ pieces, most }: { pieces: readonly Feedback[]; most: number }): Part =>
   pieces.length > 0 && (
     <span class="chips">

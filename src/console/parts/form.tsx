@@ -1,4 +1,4 @@
-// Forms and their fields. Each field has a label, and what it takes stands below it.
+// Forms and their fields. Each field has a label, and a hint below it.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -11,7 +11,7 @@ import type { Role } from "../../management/operation.ts";
 type FieldProps = {
   label: string;
   name: string;
-  /** Where a page has several fields of the name. */
+  /** For pages with several fields of the name. */
   id?: string;
   value?: string | number | null | undefined;
   hint?: Part;
@@ -22,17 +22,17 @@ type FieldProps = {
   /** Values that a browser suggests. */
   suggestions?: Html;
   placeholder?: string;
-  /** Its place says what it is, so that only a screen reader needs the label. */
+  /** Its place makes it clear, so that only a screen reader needs the label. */
   isLabelHidden?: boolean;
-  /** What is wrong with the value. Empty if nothing is, but something may be. */
+  /** Error of the value. Empty if valid, for the script to fill. */
   fault?: string | undefined;
-  /** What may be a slip. Empty if there is nothing, but may be. */
+  /** Possible slip. Empty for the script to fill. */
   warning?: string | undefined;
   /** Keys that lead to it, for the script of its page. */
   shortcut?: string | undefined;
 };
 
-/** What is said of a field beside its label, each with an id of its own. */
+/** Notes on a field beside its label, each with its own id. */
 const notes = ["hint", "fault", "warning"] as const;
 
 const ariaOf = ({ name, id = name, shortcut, ...given }: FieldProps) => ({
@@ -42,7 +42,7 @@ const ariaOf = ({ name, id = name, shortcut, ...given }: FieldProps) => ({
   "aria-keyshortcuts": shortcut,
 });
 
-/** The frame of a field: its label above, what is wrong with it and its hint below. */
+/** The frame of a field: its label above, its error and its hint below. */
 const Labelled = (
   { label, name, id = name, hint, isLong, isLabelHidden, fault, warning, children }: FieldProps & { children?: Part },
 ): Html => (
@@ -103,7 +103,7 @@ export const given = (
 
 type AreaProps = FieldProps & {
   rows?: number;
-  /** Of one width for all characters. */
+  /** In a monospaced font. */
   isCode?: boolean;
   isProse?: boolean;
 };
@@ -147,7 +147,7 @@ export function Select({ options, ...given }: FieldProps & { options: Options })
   );
 }
 
-/** Whether a text is its own value in an option, where a browser would change spaces. */
+/** True if a text can be its own value in an option: browsers change spaces. */
 const isPlain = (text: string): boolean => /^[\w.-]+$/.test(text);
 
 const optionsOf = (options: Options, chosen?: FieldProps["value"]): Html => (
@@ -163,7 +163,7 @@ const optionsOf = (options: Options, chosen?: FieldProps["value"]): Html => (
   </>
 );
 
-/** How many versions a choice offers. */
+/** Number of versions in a choice. */
 export const mostVersions = 100;
 
 type VersionFieldProps = {
@@ -239,17 +239,17 @@ export const deleteForm = (
 );
 
 type FiltersProps = {
-  /** The page without a filter, if one is set and no chips say so. */
+  /** Page without a filter, if one is set and no chips show it. */
   clear?: string | undefined;
-  /** What is set. */
+  /** Chips of set filters. */
   chips?: Part;
   submit?: string;
   children?: Part;
 };
 
 /**
- * Filters, which become the query of the page, so that it can be sent to a colleague. They apply as they change; without scripts
- * there is a button.
+ * Filters, which become the query of the page, so that it can be sent to a colleague. They apply as they change;
+ * without scripts there is a button.
  */
 export const Filters = ({ clear, chips, submit = "Apply", children }: FiltersProps): Html => (
   <>
@@ -264,7 +264,7 @@ export const Filters = ({ clear, chips, submit = "Apply", children }: FiltersPro
 
 type MenuProps = { label: string; isWide?: boolean; children?: Part };
 
-/** Fields of a filter that open below their label. Those of a wide one are many, and apply together by a button. */
+/** Fields of a filter that open below their label. A wide menu has many, applied together by a button. */
 export const Menu = ({ label, isWide, children }: MenuProps): Html => (
   <details class={isWide ? "menu wide" : "menu"} name="menu">
     <summary class="button">{label}</summary>
@@ -281,7 +281,7 @@ export const Menu = ({ label, isWide, children }: MenuProps): Html => (
 
 type GuardedProps = { visit: ConsoleRequest; operation: { role: Role }; isProtected?: boolean; children?: Part };
 
-/** A form, or what the caller lacks to send it. */
+/** A form, or a notice of the missing role. */
 export function Guarded({ visit, operation, isProtected, children }: GuardedProps): Part {
   const lack = missingRole(visit, operation, isProtected);
   return lack === undefined ? children : <p class="lack">{lack}</p>;

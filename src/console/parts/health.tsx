@@ -1,4 +1,4 @@
-// Whether the deployments of a workspace are well: what the records of the last days show, beside those of the days before.
+// Health of a workspace's deployments: the records of the last days, beside those of the days before.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -21,7 +21,7 @@ import type { Column } from "./elements.tsx";
 const day = 86_400_000; // ms
 const days = 7;
 
-/** The time that is looked at, and how much before it is compared with it, in ms. */
+/** Length of the recent period, and of the one it is compared with, in ms. */
 export const span = days * day;
 
 const mostShown = 10;
@@ -31,7 +31,7 @@ type Split = { before: Figures; after: Figures };
 /** A deployment, or all of them together. Without a split it has no records. */
 type Row = { deployment?: Deployment; series: WorkspaceStats["series"]; split: Split | null };
 
-/** A row for each live deployment with its numbers, the most important first: those that got worse, then those with the most records. */
+/** A row for each live deployment with its numbers: first those that got worse, then those with the most records. */
 export function healthTable(visit: ConsoleRequest, stats: WorkspaceStats, deployments: readonly Deployment[]): Html {
   const known = new Map(stats.deployments.map((each) => [each.deployId, each]));
   const live = deployments.filter((deployment) => stateOf(deployment) === undefined).map((deployment): Row => {
@@ -93,7 +93,7 @@ const unpricedIn = ({ split }: WorkspaceStats): number => split?.after.cost.unpr
 const failureShare = ({ records, failures }: Figures) => failures === null || records === 0 ? null : failures / records;
 const costOf = ({ records, cost }: Figures) => cost.unpriced === records ? null : cost.total;
 
-/** What got worse, if chance alone is unlikely to have done it. */
+/** Deterioration that chance alone is unlikely to explain. */
 function worseIn({ before, after }: Split): string | undefined {
   if (before.records > 0 && after.records === 0) return "No records any more";
   if (!(before.records > 0 && after.records > 0)) return undefined;
@@ -147,7 +147,7 @@ const figure = <T,>(
   },
 });
 
-/** When the newest failures begin, as the series tells: a search from there finds them soon. Undefined without any. */
+/** Start of the newest failures, from the series: a search from there finds them soon. Undefined without any. */
 export function newestFailuresFrom({ series }: WorkspaceStats, now: number, count: number): number | undefined {
   let found = 0, from: number | undefined;
   for (const { at, failures } of series.toReversed()) {

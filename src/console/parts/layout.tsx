@@ -1,5 +1,6 @@
-// The frame of every page: navigation, the workspace, who is signed in, and links to the assets. A page that takes long is sent
-// in two parts: one that asks to wait, and the page. The title is in the second, because a browser keeps the first that it gets.
+// The frame of every page: navigation, the workspace, the signed-in user, and links to the assets. A slow page is sent
+// in two parts: a request to wait, and the page. The title is in the second, because a browser keeps the first one it
+// gets.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -122,7 +123,7 @@ const magnifier = (
   </svg>
 );
 
-/** What the script opens as a dialog in the place of the page that searches. */
+/** Dialog that the script opens in place of the search page. */
 const paletteOf = (visit: ConsoleRequest): Html => (
   <template id="palette">
     <dialog class="palette" aria-label="Search">

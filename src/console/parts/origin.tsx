@@ -21,13 +21,13 @@ export const OriginLine = ({ origin }: { origin: Origin | null }): Part =>
 const linked = (href: string | undefined, text: Html): Html =>
   href === undefined ? text : <a href={href} rel="noreferrer">{text}</a>;
 
-/** Why something was changed: the reason that was given, and the commit. */
+/** Reason of a change: its note, and the commit. */
 export const reasonOf = ({ note, origin }: { note: string; origin: Origin | null }): Part => [
   note !== "" ? isolated(note) : origin === null && dash,
   <OriginLine origin={origin} />,
 ];
 
-/** A pull request by its address or its number. What is neither shows as it is. */
+/** A pull request by its address or its number. Other texts are unchanged. */
 function changeOf(change: string): Html {
   const url = webAddressOf(change);
   const [, number] = /^(?:.*\/)?[#!]?(\d{1,9})\/?$/.exec(url?.pathname ?? change) ?? [];
@@ -35,7 +35,7 @@ function changeOf(change: string): Html {
   return linked(url?.href, isolated(change));
 }
 
-/** Where hosts show a commit, below the page of the repository. Companies run GitHub and GitLab under names of their own. */
+/** Paths of commits, below the page of the repository. Companies run GitHub and GitLab under their own names. */
 const commitPaths: [host: RegExp, path: string][] = [
   [/^github\./, "commit"],
   [/^gitlab\./, "-/commit"],

@@ -28,7 +28,7 @@ export const QuotaLine = ({ visit, usage }: QuotaProps): Html => (
   </div>
 );
 
-/** The same with the numbers of `promptledger usage`. */
+/** The quota with the numbers of `promptledger usage`. */
 export const QuotaPanel = ({ visit, usage }: QuotaProps): Html => (
   <div class="panel">
     <dl class="figures">

@@ -1,4 +1,4 @@
-// What pages show of a review: how far it is, and which records it has.
+// Parts of a review: its progress, and its records.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -26,11 +26,11 @@ export async function findReview(visit: ConsoleRequest): Promise<ReviewWithRevie
   return review;
 }
 
-/** Who reviews, for operations. Tokens and people have a name, and the operator the one under which they give feedback. */
+/** Reviewer for operations. Tokens and people have a name already; the operator gets the one of their feedback. */
 export const actorOf = (visit: ConsoleRequest): string | undefined =>
   isNamed(visit.caller) ? undefined : reviewerOf(visit);
 
-/** How many records are done or skipped, and of how many that are still there. */
+/** Number of records done or skipped, and of those that still exist. */
 const finishedOf = ({ records, done, skipped, gone }: Review) => ({ part: done + skipped, whole: records - gone });
 
 /** `12 of 100 finished` */

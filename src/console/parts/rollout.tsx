@@ -1,4 +1,4 @@
-// A rollout in words, and its two arms beside each other. Nothing here says which is better: whether more is, the reader knows.
+// A rollout in words, and its two arms beside each other. Neither is called better: the reader decides if more is.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -15,19 +15,19 @@ import type { ConsoleRequest } from "../page.ts";
 import type { Panel } from "./chart.tsx";
 import { Notice, Table } from "./elements.tsx";
 
-/** What is rolled out to how many: `v8 to 10 %`. */
+/** Candidate and its share: `v8 to 10 %`. */
 export const shareText = ({ version, percent }: Pick<Rollout, "version" | "percent">): string =>
   `v${version} to ${percent} %`;
 
-/** What stops it: `, guarded by failures=+2% at 99 %`. Empty without a guard. */
+/** Guard: `, guarded by failures=+2% at 99 %`. Empty without one. */
 export const guardText = ({ guard, certain }: Pick<Rollout, "guard" | "certain">): string =>
   guard === null ? "" : `, guarded by ${guard} at ${certain} %`;
 
-/** The rollout of a deployment that is in progress, with a link to it; nothing if there is none. */
+/** The rollout of a deployment that is in progress, with a link to it; false without one. */
 export const rolloutChip = (visit: ConsoleRequest, { id, rollout }: Deployment): Part =>
   rollout !== null && <a class="chip" href={link(visit, ["deployments", id, "rollout"])}>{shareText(rollout)}</a>;
 
-/** What making a version live does to the rollout in progress, or what takes its deployment away. */
+/** Notice that promoting a version, or taking the deployment away, ends a rollout. */
 export function endingOf({ rollout }: Deployment, promoted?: number): Part {
   if (rollout === null) return undefined;
   return (
@@ -47,7 +47,7 @@ const outcomes: Record<NonNullable<Rollout["outcome"]>, string> = {
   archived: "ended: the deployment was archived",
 };
 
-/** How a rollout ended. */
+/** Rollout outcome. */
 export const outcomeText = ({ outcome }: Rollout): string => outcome === null ? "in progress" : outcomes[outcome];
 
 /** The rollouts of a deployment, each with a link to its numbers. */
@@ -76,7 +76,7 @@ export const rolloutsTable = (visit: ConsoleRequest, rollouts: readonly Rollout[
 
 type Difference = RolloutStats["differences"][number];
 
-/** Both arms: how many records each has, and what is known of each difference. */
+/** Both arms: their numbers of records, and each difference. */
 export function armsView(visit: ConsoleRequest, { rollout, base, candidate, ...compared }: RolloutStats): Html {
   const { differences, sampleRatio, sentence } = compared;
   const recordsOf = ({ version, records }: RolloutStats["base"]): Html => (
@@ -128,7 +128,7 @@ function rangesOf({ difference, unit, sequence, interval }: Difference): Part {
   );
 }
 
-/** What an arm has of a measure. */
+/** Value of a measure in an arm. */
 function valueOf({ measure, name, label }: Difference, arm: RolloutStats["base"]): Part {
   const { failures, latency, tokens, cost } = arm;
   const shareOf = (part: number | null | undefined) => part === null || part === undefined ? dash : share(part);
@@ -153,7 +153,7 @@ function valueOf({ measure, name, label }: Difference, arm: RolloutStats["base"]
 
 type Point = Stats["series"][number];
 
-/** The panel of a chart with the records of both versions of a rollout. There is none where no record is of the candidate. */
+/** The panel of a chart with the records of both versions of a rollout. Empty without records of the candidate. */
 export function armsPanels(
   { series }: Stats,
   rollout: Rollout | undefined,

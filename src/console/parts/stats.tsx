@@ -1,4 +1,4 @@
-// Statistics beside each other, with the numbers of `promptledger stats`, and what a comparison shows.
+// Statistics beside each other, with the numbers of `promptledger stats`, and the result of a comparison.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -87,7 +87,7 @@ export function sideLabels({ a, b }: Comparison): [a: string, b: string] {
   return [labelOf(a), labelOf(b)];
 }
 
-/** Two sides beside each other, and the sentence that says what they show. */
+/** Two sides beside each other, and a sentence that sums them up. */
 export function comparisonView(comparison: Comparison): Html {
   const { a, b, differences, sentence } = comparison, [one, other] = sideLabels(comparison);
   const text = sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
@@ -100,7 +100,7 @@ export function comparisonView(comparison: Comparison): Html {
   );
 }
 
-/** The few figures that stand beside a version. */
+/** The few figures beside a version. */
 export const numbersLine = (stats: RecordStats | undefined): Part =>
   stats !== undefined && (
     <p class="hint numbers">
@@ -140,10 +140,10 @@ const statusesOf = ({ statuses, otherStatuses }: RecordStats): Part => (
   </>
 );
 
-/** What is counted of records, whether in a part of the time or in all of it. */
+/** Counts of records, in a part of the time or in all of it. */
 type Counts = Omit<Figures, "failures"> & { failures: number | null };
 
-/** The panels of a chart over parts of the time. Those for which no record has a value are left out. */
+/** The panels of a chart over parts of the time. Panels without any value are left out. */
 export function panelsOf(points: readonly (Figures | undefined)[], all: RecordStats): Panel[] {
   const total = { ...all, failures: all.failures?.records ?? null };
   const valuesOf = (read: (point: Figures) => number | null) =>
@@ -217,7 +217,7 @@ export const points = (value: number): string => `${signed(Number((100 * value).
 
 export type Difference = { difference: number; low: number | null; high: number | null };
 
-/** A difference with its interval. Without one there are too few records to tell it from chance. */
+/** A difference with its interval, which is missing if there are too few records. */
 export function differenceOf(found: Difference | null, format: (value: number) => string): Part {
   if (found === null) return dash;
   const { difference, low, high } = found;

@@ -14,10 +14,10 @@ export const Address = ({ visit, path = "" }: { visit: ConsoleRequest; path?: st
   <span data-address={`${visit.root}..${path}`}>{visit.address + path}</span>
 );
 
-/** What a program uses: the reference of a deployment, and the variables of the version that it serves. */
+/** Program inputs: the reference of a deployment, and the variables of the version that it serves. */
 export type Usable = { reference: string; variables: readonly string[] };
 
-/** What a program uses of a deployment. Without one, the reference stands for any. */
+/** Finds a program's inputs. Without a deployment, the reference is a placeholder. */
 export async function findUsable(visit: ConsoleRequest, deployment: Deployment | undefined): Promise<Usable> {
   if (deployment === undefined) return { reference: "PROMPT@DEPLOYMENT", variables: [] };
   const { promptId: id, currentVersion: version, reference } = deployment;
@@ -25,7 +25,7 @@ export async function findUsable(visit: ConsoleRequest, deployment: Deployment |
   return { reference, variables };
 }
 
-/** What a key may do. */
+/** Permissions of a key. */
 type Permissions = { readOnly: boolean; submitOnly: boolean };
 
 type UseItProps = {
@@ -67,7 +67,7 @@ const programs: Record<string, Write> = { curl: writeShell, TypeScript: writeTyp
 const mostVariables = 20;
 const longestVariable = 60; // characters
 
-/** The variables as members of an object, with values to replace. Where it cannot show all, a reader sees that some are missing. */
+/** The variables as members of an object, with values to replace. An ellipsis marks omitted ones. */
 function valuesOf(variables: readonly string[]): string {
   const shown = variables.filter(({ length }) => length <= longestVariable).slice(0, mostVariables)
     .map((name) => `${JSON.stringify(name)}: "…"`);

@@ -1,4 +1,4 @@
-// What pages show of a webhook: whether it is on, which events it gets, and the outcome of a delivery.
+// Parts of a webhook: its state, its events, and the outcome of a delivery.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -22,7 +22,7 @@ export async function findWebhook(visit: ConsoleRequest): Promise<Webhook> {
   return webhook;
 }
 
-/** Why a webhook is off, in words. */
+/** Reasons for a webhook being off. */
 const causes: Record<NonNullable<Webhook["disabledReason"]>, string> = {
   user: "switched off by someone",
   gone: "its receiver is gone",
@@ -31,7 +31,7 @@ const causes: Record<NonNullable<Webhook["disabledReason"]>, string> = {
 
 const mostWebhooks = 200; // as many as get the events of a workspace
 
-/** Warns of webhooks that were switched off for what their receivers did; nothing if there are none. */
+/** Warns of webhooks that were switched off because of their receivers; false without any. */
 export async function brokenWebhooks(visit: ConsoleRequest, workspaceId: WorkspaceId): Promise<Part> {
   const { items } = await visit.call(listWebhooks, { workspaceId, limit: mostWebhooks });
   const broken = items.filter(({ disabledReason: reason }) => reason === "gone" || reason === "failing");
@@ -44,7 +44,7 @@ export async function brokenWebhooks(visit: ConsoleRequest, workspaceId: Workspa
   );
 }
 
-/** Whether a webhook is on, and why not, or how old the oldest event is that it has not got yet. */
+/** State of a webhook: on, or why it is off, or the age of the oldest event that is due. */
 export function healthOf({ disabledAt, disabledReason, oldestDueAt }: Webhook, now: number): Html {
   if (disabledReason !== null) {
     return (
@@ -84,7 +84,7 @@ export function outcomeOf({ outcome, attempts, status }: Delivery): Html {
 
 const maxName = 80; // characters
 
-/** What the event of a delivery is about, with a link to it. */
+/** Subject of a delivery's event, with a link to it. */
 export function subjectOf({ root }: ConsoleRequest, { subject, path }: Delivery): Part {
   const name = subject.name ?? subject.id;
   if (name === null) return subject.noun;
