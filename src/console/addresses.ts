@@ -1,12 +1,15 @@
-// Addresses: those of pages, relative because a host may strip the path that it mounts the service under, that of the service
-// as a browser reaches it, and those of assets, which have the hash of their content, so that browsers keep them for good.
+// Addresses: of pages, relative because a host may strip the path that it mounts the service under, of the service as a
+// browser reaches it, and of assets, which include the hash of their content, so that browsers keep them for good.
 import type { RequestContext } from "../http/context.ts";
 import { consolePath } from "../http/face.ts";
 import { statusOf } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { assets } from "./assets.ts";
 
-/** The relative path of the console from the page of a request. `base` is the path of the console, as the service sees it. */
+/**
+ * The relative path of the console from the page of a request. `base` is the path of the console, as the service sees
+ * it.
+ */
 export function rootOf({ request }: RequestContext, base: string): string {
   const below = new URL(request.url).pathname.slice(base.length);
   return below === "" ? "console/" : "../".repeat(below.split("/").length - 2) || "./";
@@ -22,13 +25,13 @@ export const pageOf = ({ request }: RequestContext, base: string): string => {
 export const consoleFrom = (pathname: string): string =>
   `${/[^/]*$/.exec(pathname)![0]}${consolePath}`.replace(/^\//, "");
 
-/** Whether a request came over https, as far as it or its proxy tells. */
+/** True if a request came over https, according to it or its proxy. */
 export const isKnownSecure = ({ url, headers }: Request): boolean =>
   new URL(url).protocol === "https:" || firstOf(headers, "X-Forwarded-Proto") === "https";
 
 /**
- * The URL of the service that a browser reaches, without a slash at its end, as far as the request and its proxy tell. The
- * script replaces it with what the browser knows.
+ * Public URL of the service, without a trailing slash, according to the request and its proxy. The script replaces it
+ * with the browser's.
  */
 export function serviceAddress(request: Request, basePath: string): string {
   const scheme = isKnownSecure(request) ? "https" : "http", own = new URL(request.url).host;
@@ -37,7 +40,7 @@ export function serviceAddress(request: Request, basePath: string): string {
   return (origin + basePath).replaceAll("'", "%27"); // examples for a shell have it in single quotes
 }
 
-/** What the proxy that is nearest to the browser wrote into a header. */
+/** Value of a header from the proxy nearest to the browser. */
 const firstOf = (headers: Headers, name: string): string | undefined =>
   headers.get(name)?.split(",")[0]?.trim() || undefined;
 

@@ -1,5 +1,5 @@
-// Attempts to sign in at an identity provider. A browser keeps one in a cookie while its person is there, for ten minutes and for one
-// answer. The cookie is sealed, and on https no other host of the domain can set it.
+// Attempts to sign in at an identity provider, each in a cookie that is valid for ten minutes and one answer. The
+// cookie is sealed, and on https no other host of the domain can set it.
 import { createCache } from "../common/cache.ts";
 import type { Attempt } from "../http/identity-provider.ts";
 import type { SecretKey } from "../management/service-secret.ts";
@@ -13,7 +13,7 @@ type Leading = Attempt & { next: string };
 export type Attempts = {
   /** The header that gives a browser an attempt. */
   begin(store: Store, key: SecretKey, leading: Leading): Promise<string>;
-  /** The attempt of a browser; undefined if there is none, it is too old, or this process has taken it before. */
+  /** The attempt of a browser; undefined if missing, too old, or already taken in this process. */
   take(store: Store, key: SecretKey, request: Request): Promise<Leading | undefined>;
 };
 
@@ -21,7 +21,7 @@ const time = 600_000; // ms
 const maxTaken = 10_000;
 const purpose = "attempt";
 
-/** Makes the attempts of a service. `isSecure` tells whether browsers reach it by https. */
+/** Makes the attempts of a service. `isSecure` returns true if browsers use https. */
 export function createAttempts(isSecure: () => boolean): Attempts {
   const taken = createCache<true>(maxTaken);
   return {

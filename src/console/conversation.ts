@@ -1,5 +1,4 @@
-// Reads messages out of JSON text, those of a prompt and those that an application sent as its input or output, and what else a
-// record holds.
+// Reads messages from JSON text, of a prompt or of an application's input or output, and the other members of a record.
 import { indent, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
 import { findConversation } from "../management/conversation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
@@ -18,7 +17,7 @@ export function readMessage(text: string): Message {
   return { role, content, ...(members.size === 0 ? {} : { more: indent(stringifyMembers(members)) }) };
 }
 
-/** Texts of parts stand below each other. Anything else is shown as JSON. */
+/** Texts of parts are joined by blank lines. Anything else is shown as JSON. */
 function contentText(json: string): string {
   const value: unknown = JSON.parse(json);
   if (typeof value === "string") return value;
@@ -48,7 +47,7 @@ export function textOf(record: Diagnosis, name: PartName): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** The text of an input or output to show a part of: of a conversation it is the last message. Undefined if it was not sent. */
+/** Preview of an input or output: the last message of a conversation. Undefined if it was not sent. */
 export function lastText(record: Diagnosis, name: PartName): string | undefined {
   const text = textOf(record, name), last = text === undefined ? undefined : findConversation(text)?.messages.at(-1);
   return last === undefined ? text : readMessage(last).content;

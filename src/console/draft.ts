@@ -8,7 +8,9 @@ import type { Declarations } from "../management/declarations.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { parseObject } from "../schema/parse.ts";
 
-/** A message in a form. `content` is JSON text with `isJson`. `more` is the JSON text of its other members, or empty. */
+/**
+ * A message in a form. `content` is JSON text with `isJson`. `more` is the JSON text of its other members, or empty.
+ */
 export type DraftMessage = { role: string; content: string; isJson: boolean; more: string };
 
 export type Draft = {
@@ -112,7 +114,7 @@ export function contentOf(draft: Draft): PromptContent {
   };
 }
 
-/** What is wrong with JSON in a draft, by the name of its field in the form. */
+/** Faults of the JSON in a draft, by the name of its field in the form. */
 export function faultsOf(draft: Draft): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   const check = (read: () => unknown) => {

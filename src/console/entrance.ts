@@ -1,4 +1,4 @@
-// The way in and out of the console: the page that signs in, signing out, and what leads people there and on.
+// Sign-in and sign-out of the console: their pages, and redirects to them and back.
 import { Refusal } from "../common/errors.ts";
 import { whileUnread } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
@@ -14,7 +14,7 @@ import { cookieHeader, findCaller, findPerson, ifRefused, readCookie, signIn, si
 import type { Links, Sessions } from "./sessions.ts";
 import { againView, awayView, endedView, safeNext, signInView, spentLink, tokenFault } from "./sign-in.tsx";
 
-/** What signing in and out needs of a service. */
+/** State that signing in and out needs. */
 export type EntranceState = ManagementAccess & {
   links: Links;
   sessions: Sessions;
@@ -36,7 +36,7 @@ export async function showSignIn(ctx: RequestContext, _: Context, state: Entranc
     if (await findCaller(state, request).catch(ifRefused) !== undefined) return redirectTo(root + next);
     if (state.people?.header !== undefined && isFromElsewhere(request)) return again(root, next);
     const refusal = await findPerson(state, request).then(() => undefined, refusalOnly);
-    // A cookie that signs nobody in would count as a wrong token with each page.
+    // A cookie that does not sign in would count as a wrong token with each page.
     const headers: HeaderValues = readCookie(request) === undefined
       ? {}
       : { "Set-Cookie": cookieHeader(request, undefined) };
@@ -85,8 +85,8 @@ export const goOn = async ({ request }: RequestContext): Promise<Answer> =>
   redirectTo(safeNext(readQuery(request).get("next")) || "./");
 
 /**
- * Asks the person to sign in, and then leads back to the page. The cookie does not come with a link on another site. Such a
- * request is sent again from a page of the console.
+ * Asks the person to sign in, and then leads back to the page. The cookie does not come with a link on another site.
+ * Such a request is sent again from a page of the console.
  */
 export function askToSignIn(ctx: RequestContext, { base }: EntranceState, root: string): Answer {
   if (ctx.method === "POST") return pageAnswer(bareLayout(root, endedView(root)), "unauthorized");
@@ -96,7 +96,7 @@ export function askToSignIn(ctx: RequestContext, { base }: EntranceState, root: 
     : redirectTo(`${root}sign-in?${new URLSearchParams({ next })}`);
 }
 
-/** A page of ours that leads on, so that the browser sends what it withholds from other sites. */
+/** Redirects from a page of the console, so that the browser sends SameSite=Strict cookies. */
 export function again(root: string, next: string, headers: HeaderValues = {}): Answer {
   const href = `${root}continue?${new URLSearchParams({ next })}`;
   return pageAnswer(bareLayout(root, againView(href)), undefined, { ...headers, Refresh: `0; url=${href}` });

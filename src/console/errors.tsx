@@ -1,4 +1,4 @@
-// Pages about what was refused.
+// Pages for refused requests.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -21,10 +21,10 @@ const titles: Partial<Record<Refusal["kind"], string>> = {
   internal: "Something went wrong",
 };
 
-/** Who asked for a page, the relative path of the console, and the id of the request. */
+/** Caller of a page, the relative path of the console, and the id of the request. */
 type Asked = { caller: Caller | undefined; start: string; id: string };
 
-/** Why a page is not shown, and what to do. */
+/** Error page: the reason, and the next step. */
 export function errorView(refusal: Refusal, request: Asked): View {
   const { kind, code, message } = refusal;
   const title = code === "cross_site" ? "Refused" : titles[kind] ?? "Refused";

@@ -1,4 +1,4 @@
-// The console as a face: finds the page, signs people in and out, and shows what was refused as a page.
+// The console as a face: finds the page, signs people in and out, and shows refusals as pages.
 import type { BackupState } from "../common/backup-settings.ts";
 import { invalid, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
@@ -46,16 +46,16 @@ const identity = { path: consolePath, name: "consolePages()", needs: "management
 /** The console as a face. It can also make a link that signs in. */
 export type ConsoleFace = Face & typeof identity & {
   /**
-   * Makes a link that signs in with a token: its path below the base path. Only this process knows it. It works once, or if it
-   * is reusable for as long as the process runs and the token is valid.
+   * Makes a link that signs in with a token: its path below the base path. It works in this process only: once, or if
+   * it is reusable for as long as the process runs and the token is valid.
    */
   createLink(token: string, options?: LinkOptions): string;
 };
 
-/** How the backups of the service are, or that it makes none. */
+/** Reads the state of the backups, or that they are off. */
 export type ReadBackups = () => BackupState | "off";
 
-/** What the pages of one service share. */
+/** State shared by the pages of one service. */
 type State = EntranceState & { pace: Pace; readBackups: ReadBackups | undefined };
 
 const nobodySignsIn = "consolePages() needs management({ adminToken }) or management({ tokens: true }) beside it: " +
@@ -75,9 +75,9 @@ export function consolePages(options: NoOptions = {}): ConsoleFace {
 }
 
 /**
- * The same, with another pace for pages that take long, and another limit for the form that signs in. With `mayBeOff` it
- * takes a management that nobody can sign in to. Every page then says how to turn that on. `readBackups` is for a service that
- * can make backups.
+ * Creates the console with another pace for pages that take long, and another limit for the form that signs in.
+ * `mayBeOff` accepts a management without sign-in: every page then explains how to turn it on. `readBackups` is for a
+ * service that can make backups.
  */
 export function consolePagesWith(
   { pace = defaultPace, signInLimit, mayBeOff = false, readBackups }: {
@@ -127,7 +127,7 @@ export function consolePagesWith(
 
 type Handler = (ctx: RequestContext, context: Context, state: State) => Promise<Answer>;
 
-/** If the handler refuses a request, answers with a page that says so. It has no navigation. */
+/** Answers with an error page, without navigation, if the handler refuses a request. */
 const guarded = (handler: Handler): Handler => async (ctx, context, state) => {
   try {
     return await handler(ctx, context, state);
@@ -136,7 +136,7 @@ const guarded = (handler: Handler): Handler => async (ctx, context, state) => {
   }
 };
 
-/** The same for some methods. To any other the answer is 405. */
+/** Guards a handler of some methods. Any other gets 405. */
 const only = (methods: string, handler: Handler): Handler =>
   guarded(async (ctx, context, state) =>
     methods.split(", ").includes(ctx.method)
@@ -239,8 +239,8 @@ function remembering(state: State): State {
 }
 
 /**
- * Makes the function that calls operations for the person who is signed in. Few long operations run at once. They report their
- * progress, and stop when the person has left.
+ * Makes the function that calls operations for the person who is signed in. Few long operations run at once. They
+ * report their progress, and stop when the person has left.
  */
 const callerOf =
   (ctx: RequestContext, { store, longStore, longWork }: State, caller: Caller, progress: Progress): Call =>

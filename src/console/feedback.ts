@@ -14,7 +14,7 @@ import type { ConsoleRequest } from "./page.ts";
 /** The feedback on a record as far as a page shows it, and the names that the workspace has. If it declared any, these alone. */
 export type FeedbackOnRecord = FeedbackDigest & {
   names: FeedbackNameRule[];
-  /** Whether the workspace takes names that it does not have yet. */
+  /** True if the workspace accepts undeclared names. */
   isOpen: boolean;
 };
 
@@ -31,17 +31,17 @@ export async function findFeedback(visit: ConsoleRequest, id: RecordId): Promise
   return { ...digest, names: isOpen ? names : declared, isOpen };
 }
 
-/** The feedback that lists have with a record. */
+/** Feedback on a record from a list. */
 export const piecesOf = ({ feedback }: Diagnosis & { feedback?: unknown }): Feedback[] =>
   JSON.parse(stringify(feedback ?? []));
 
 /** A person as pages name them. The operator has no token, and so no name. */
 export const personName = (actor: string): string => actor || "Operator";
 
-/** Who gives feedback in the console. The operator is not the application's voice without a name. */
+/** Author of feedback in the console. The operator has a name: no author means the application. */
 export const reviewerOf = ({ caller: { actor } }: ConsoleRequest): string => authorOf(personName(actor));
 
-/** What forms do, each with the word for the notice that says so. */
+/** Notices after a form, by their word in the query. */
 export const feedbackNotices = {
   given: "Feedback is saved.",
   same: "Nothing has changed: this was saved already.",
@@ -54,11 +54,13 @@ export function keptQuery(visit: ConsoleRequest): Record<string, string> {
   return kept;
 }
 
-/** Whether a form is about feedback. */
+/** True if a form is about feedback. */
 export const isAboutFeedback = ({ form }: ConsoleRequest): boolean =>
   ["feedback", "withdraw"].includes(form.get("do") ?? "");
 
-/** Gives or withdraws what the form says, on a record that is of the workspace in the path. Returns the word for the notice. */
+/**
+ * Gives or withdraws the feedback of a form, on a record in the workspace of the path. Returns the word for the notice.
+ */
 export async function changeFeedback(visit: ConsoleRequest, id: RecordId): Promise<keyof typeof feedbackNotices> {
   const name = formValue(visit, "name") ?? "", author = reviewerOf(visit);
   if (visit.form.get("do") === "withdraw") {
@@ -75,7 +77,7 @@ export async function changeFeedback(visit: ConsoleRequest, id: RecordId): Promi
 const isNumber = new RegExp(`^${numberPattern}$`), isAmbiguous = /^[+-]?\d+(,\d+)+$/;
 const truths = new Map([["true", true], ["yes", true], ["false", false], ["no", false]]);
 
-/** What was entered, as a value of the kind that the name has. Of a new name the text says what it is. */
+/** Value of the form, of the kind that the name has. The text decides for a new name. */
 function valueIn(visit: ConsoleRequest, kind: FeedbackKind | undefined): FeedbackValue {
   const text = formValue(visit, "value") ?? "", truth = truths.get(text.toLowerCase());
   if (kind === "label") return text;

@@ -32,7 +32,7 @@ export const counted = (value: number, noun: string, plural = `${noun}s`): Part 
 /** A share from 0 to 1. */
 export const share = (value: number): Html => <data value={value}>{shareText(value)}</data>;
 
-/** The same as text: `4.8 %`. */
+/** A share as text: `4.8 %`. */
 export const shareText = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** An amount of USD, which is decimal text, or a dash. Its exact value stays in the page. */
@@ -50,7 +50,7 @@ const spans = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"
 
 const mostWritten = 1e16; // ms
 
-/** The same as text. From two minutes on it has the two largest units: `2 min 30 s`. Clients send any number. */
+/** Duration as text. From two minutes on it has the two largest units: `2 min 30 s`. Clients send any number. */
 export function durationText(ms: number): string {
   if (ms >= mostWritten) return `${(ms / spans[0][0]).toExponential(1)}\u00a0d`;
   if (ms < 1_000) return `${Math.round(ms)}\u00a0ms`;
@@ -71,7 +71,7 @@ export function ageText(ms: number): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** What stands where nothing is known. */
+/** Placeholder for an unknown value. */
 export const dash: Part = [<span class="none" aria-hidden="true">–</span>, <span class="hide">none</span>];
 
 const mostOfDate = 8.64e15; // ms: a Date holds no more, but clients send any number
@@ -79,12 +79,12 @@ const mostOfDate = 8.64e15; // ms: a Date holds no more, but clients send any nu
 const recent = 7 * 86_400_000, hour = 3_600_000; // ms
 
 /**
- * A moment as people speak of it: `3 min ago`, or its day if it is more than a week away. The exact one is the title, which the
+ * A relative moment: `3 min ago`, or its day if it is more than a week away. The exact one is the title, which the
  * script shows in the reader's zone. It also keeps the words up to date.
  */
 export const ago = (at: number | null | undefined, now: number): Part => moment(at, "ago", (at) => agoText(at, now));
 
-/** The same for an hour that began at a moment, of which no more is known: `in the last hour`, or `3 h ago`. */
+/** The hour that began at a moment, if the exact time is unknown: `in the last hour`, or `3 h ago`. */
 export const agoByHour = (at: number | null, now: number): Part =>
   moment(at, "ago hour", (at) => Math.abs(now - at) < hour ? "in the last hour" : agoText(at, now), "In the hour of ");
 

@@ -1,15 +1,15 @@
-// HTML as values. Whatever is put into an element is text, and shows as text: what records hold was written by strangers.
+// HTML as values. Texts in elements are escaped and show as they are, because records hold untrusted text.
 
 /** HTML that needs no escaping. */
 export type Html = { readonly html: string };
 
-/** What may be put into an element. Nothing is shown of `undefined`, `null` and booleans. */
+/** Content of an element. `undefined`, `null` and booleans show nothing. */
 export type Part = Html | string | number | boolean | null | undefined | readonly Part[];
 
-/** `true` stands for an attribute without a value. One that is `undefined`, `null` or `false` is left out. */
+/** `true` is an attribute without a value. One that is `undefined`, `null` or `false` is left out. */
 type Attributes = { [name in AttributeName]?: Part };
 
-// Those that pages use, so that a misspelt one does not compile. TypeScript takes any name with a hyphen.
+// Attributes in use, so that a misspelt one does not compile. TypeScript takes any name with a hyphen.
 type AttributeName =
   | Words<"action autocomplete charset checked class content cx cy d datetime defer dir download for form formaction">
   | Words<"formnovalidate height href id inputmode list max method min name open placeholder preserveAspectRatio r rel">
@@ -29,7 +29,7 @@ export function h<Props>(tag: string | Component<Props>, props: Props | null, ..
   return { html: voids.has(tag) ? start : `${start}${toHtml(children)}</${tag}>` };
 }
 
-// What TypeScript looks for beside the function.
+// Types that TypeScript looks up for JSX.
 export declare namespace h {
   namespace JSX {
     type Element = Html;
@@ -78,6 +78,6 @@ const showControls = (text: string): string =>
 /** The end of a name, so that text of another direction cannot change the order of what surrounds it. */
 export const isolated = (text: string): Html => h("bdi", null, text);
 
-/** The same for a long name, which breaks after a slash and before an `@`. */
+/** A long name, which may break after a slash and before an `@`. */
 export const breakable = (text: string): Html =>
   h("bdi", null, text.split(/(?<=\/)|(?=@)/).map((part, index) => [index > 0 && h("wbr", null), part]));

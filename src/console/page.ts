@@ -1,4 +1,4 @@
-// What a page is, and what it works with: the operations of management, called by the person who is signed in.
+// A page and its request: operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
 import type { BackupState } from "../common/backup-settings.ts";
 import { wrongField } from "../common/errors.ts";
@@ -21,7 +21,7 @@ type SectionOf<Noun> = Noun extends { section: { path: infer Path } } ? Path : n
 export type Section = "overview" | SectionOf<(typeof nouns)[keyof typeof nouns]>;
 
 const ofNouns = [...allNouns.values()].flatMap(({ section }) => section ?? []);
-/** The navigation: what goes on in a workspace, and what it is set up with. */
+/** The navigation: the activity of a workspace, and its settings. */
 export const navigation: readonly { path: string; title: string }[][] = [
   [{ path: "overview", title: "Overview" }, ...ofNouns.filter(({ isSetup }) => !isSetup)],
   ofNouns.filter(({ isSetup }) => isSetup),
@@ -34,15 +34,15 @@ export const sectionTitles: ReadonlyMap<string, string> = new Map(
 /** One request of a person who is signed in. */
 export type ConsoleRequest = {
   caller: Caller;
-  /** Whether there is a session to sign out of. A person whom a proxy signs in with each request has none. */
+  /** True if there is a session to sign out of. A person whom a proxy signs in has no session. */
   hasSession: boolean;
   /** The workspace in the path of the page. */
   workspace: Workspace | undefined;
   params: Record<string, string>;
   query: URLSearchParams;
-  /** What a form sent. It is empty for a page that is only looked at. */
+  /** Fields that a form sent. Empty for a page that is only viewed. */
   form: URLSearchParams;
-  /** Why the change that the form asked for was refused. The page is shown again with what was entered. */
+  /** Refusal of the form's change. The page is shown again with the entered values. */
   refusal: Refusal | undefined;
   /** The relative path of the console: `../`. */
   root: string;
@@ -50,7 +50,7 @@ export type ConsoleRequest = {
   address: string;
   /** Now, in Unix ms. */
   now: number;
-  /** How the backups of the service are. Undefined if it cannot make them by schedule. */
+  /** State of the service's backups. Undefined if it cannot make them by schedule. */
   backups: BackupState | "off" | undefined;
   /** Calls an operation as the person who is signed in. */
   call: Call;
@@ -58,24 +58,24 @@ export type ConsoleRequest = {
   download(exported: Export): Answer;
 };
 
-/** `part` is where the progress of the page is when a long operation begins and ends, from 0 to 1, if it has several. */
+/** `part` is the range of the page's progress, from 0 to 1, that a long operation takes, if the page has several. */
 export type Call = <Input extends object, Output>(
   operation: Operation<Input, Output>,
   input: Input,
   part?: readonly [from: number, to: number],
 ) => Promise<Output>;
 
-/** What a page shows. The title tells its tab apart from others. */
+/** Contents of a page. The title distinguishes browser tabs. */
 export type View = {
   title: string;
-  /** What stands above the body: a title, with the way to it, a sentence and what can be done. Without it, the body has its own. */
+  /** Page header: a title with breadcrumbs, a sentence and actions. Without it, the body has its own. */
   heading?: Part;
   lede?: Part;
   actions?: Part;
   /** The page above this one, if that is not the one of its section, whose link may have a query. */
   parent?: { label: Part; href: string } | undefined;
   sectionQuery?: Query;
-  /** What a change did that led here, by the word that the query has for it. */
+  /** Notices of changes that led here, by their word in the query. */
   done?: Readonly<Record<string, Part>>;
   body: Html;
   /** The reason of a refusal that the page shows. */
@@ -139,15 +139,15 @@ function queryText(query: Query): string {
 /** The input of an operation, checked as strictly as that of a request to the API. */
 export const toInput = (input: object): Unchecked => parseObject(stringify(input));
 
-/** What a form sent under a name, without spaces around it; undefined if that is nothing. */
+/** Trimmed form field; undefined if empty. */
 export const formValue = ({ form }: ConsoleRequest, name: string): string | undefined =>
   form.get(name)?.trim() || undefined;
 
-/** The same for the query. */
+/** Trimmed query value; undefined if empty. */
 export const queryValue = ({ query }: ConsoleRequest, name: string): string | undefined =>
   query.get(name)?.trim() || undefined;
 
-/** The query of the page for links, in which each name stands once. Several values of one name become a list. */
+/** The query of the page for links, each name once. Several values of one name become a list. */
 export const queryOf = ({ query }: ConsoleRequest): Record<string, string> =>
   Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(",")]));
 
@@ -172,7 +172,7 @@ export function queryWord<const Word extends string>(
   return word;
 }
 
-/** Whether a box is checked in the query. Throws if its value is not that of a checked box. */
+/** True if a box is checked in the query. Throws if its value is not that of a checked box. */
 export const isChecked = (visit: ConsoleRequest, name: string): boolean =>
   queryWord(visit, name, ["yes"]) !== undefined;
 
@@ -182,7 +182,7 @@ type Guarded = { role: Caller["role"] };
 const leastRole = ({ role }: Guarded, isProtected: boolean): Caller["role"] =>
   isProtected && !hasRole({ role }, protectedRole) ? protectedRole : role;
 
-/** Says what the caller lacks to call an operation. */
+/** Explains which role an operation needs. */
 export function missingRole({ caller }: ConsoleRequest, operation: Guarded, isProtected = false): string | undefined {
   const least = leastRole(operation, isProtected);
   if (hasRole(caller, least)) return undefined;
@@ -191,7 +191,7 @@ export function missingRole({ caller }: ConsoleRequest, operation: Guarded, isPr
   }. You are signed in as ${caller.role}.`;
 }
 
-/** Says the same of several operations by their labels: `Roll back and Archive need the role publisher.` */
+/** Names the roles for several operations by label: `Roll back and Archive need the role publisher.` */
 export function missingRoles(
   { caller }: ConsoleRequest,
   operations: readonly (readonly [label: string, operation: Guarded])[],
@@ -214,10 +214,10 @@ type List<T> = (page: { limit: number; cursor: string | undefined }) => Promise<
 
 const pageSize = 1_000;
 
-/** How many items a page shows at most, where it shows a list as a whole. */
+/** Maximum number of items on a page that shows a whole list. */
 export const mostItems = 5_000;
 
-/** As many items of a list as a page shows, and the cursor of the next ones, or null after the last. */
+/** Up to `most` items of a list, and the cursor of the next ones, or null after the last. */
 export async function listMost<T>(list: List<T>, cursor?: string, most = mostItems): Promise<ListPage<T>> {
   const items: T[] = [];
   let next: string | null | undefined = cursor;

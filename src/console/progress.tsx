@@ -1,5 +1,6 @@
-// Pages that take long: the response begins before the page is ready, shows the progress of the work in steps, and ends with
-// the page. This needs no script. The style hides each step when the next one arrives, and the last one when the page arrives.
+// Pages that take long: the response begins before the page is ready, shows the progress of the work in steps, and ends
+// with the page. This needs no script. The style hides each step when the next one arrives, and the last one when the
+// page arrives.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -26,7 +27,7 @@ export function partOf(part: readonly [from: number, to: number] | undefined, wo
   return { words: `Read ${percent(whole)}`, share: whole };
 }
 
-/** How long a response waits for its page before it begins, and the least time between two of its steps, in ms. */
+/** Wait for the page before a response begins, and the minimum time between two of its steps, in ms. */
 export type Pace = { quietMs: number; stepMs: number };
 
 /** A page that is being made. `onRefused` is called if the page is refused after the response has begun. */

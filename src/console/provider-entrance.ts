@@ -1,4 +1,4 @@
-// The way in by an identity provider: to its page that signs in, and back with its answer.
+// Sign-in by an identity provider: to its page, and back with its answer.
 import { Refusal, signInRefused, unknownPath } from "../common/errors.ts";
 import type { Context, RequestContext } from "../http/context.ts";
 import type { Warn } from "../http/identity-provider.ts";
@@ -18,7 +18,7 @@ import { safeNext, signInView } from "./sign-in.tsx";
 type Handler = (ctx: RequestContext, context: Context, state: EntranceState) => Promise<Answer>;
 type Ways = { provider: Provider; key: SecretKey; warn: Warn };
 
-/** Makes a handler that has the provider. If it refuses, the page that signs in says why. */
+/** Makes a handler that has the provider. If it refuses, the sign-in page shows why. */
 const withProvider =
   (handler: (ctx: RequestContext, state: EntranceState, ways: Ways) => Promise<Answer>): Handler =>
   async (ctx, { log }, state) => {
@@ -42,7 +42,10 @@ export const beginSignIn = withProvider(async ({ request }, { store, attempts },
   return redirectTo(url, { "Set-Cookie": await attempts.begin(store, key, { ...attempt, next }) });
 });
 
-/** Takes the provider's answer. The browser does not send the new cookie with a redirect that another site began, so a page leads on. */
+/**
+ * Takes the provider's answer. The browser does not send the new cookie with a redirect that another site began, so a
+ * page leads on.
+ */
 export const finishSignIn = withProvider(async (ctx, { base, store, attempts, sessions }, ways) => {
   const { provider, key, warn } = ways, { request } = ctx, answer = new URL(request.url).searchParams;
   const attempt = await attempts.take(store, key, request);

@@ -1,11 +1,11 @@
-// Answers with pages and redirects, and what protects them in a browser: the headers of every page, and the origin of every
+// Answers with pages and redirects, and protects them in a browser: the headers of every page, and the origin of every
 // change.
 import { Refusal } from "../common/errors.ts";
 import { isOwnSite } from "../http/own-site.ts";
 import { statusOf } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 
-// Styles and scripts are files of ours, and nothing is in the page itself. Nothing may frame a page.
+// Styles and scripts are files of the console, never inline. Framing is not allowed.
 const policy = [
   "default-src 'none'",
   ...["script-src", "style-src", "img-src", "connect-src", "form-action"].map((name) => `${name} 'self'`),
@@ -13,7 +13,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The headers of a page. With `no-referrer` a browser would send the origin of our own forms as `null`. */
+/** The headers of a page. With `no-referrer` a browser would send the origin of its forms as `null`. */
 export const pageHeaders = (): HeaderValues => ({
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": policy,
@@ -23,7 +23,7 @@ export const pageHeaders = (): HeaderValues => ({
   "Cross-Origin-Resource-Policy": "same-origin",
 });
 
-/** The headers of a text that a stranger wrote, which a browser must not run whatever is in it. */
+/** The headers of an untrusted text, which a browser must never run. */
 export const rawTextHeaders = (): HeaderValues => ({
   ...pageHeaders(),
   "Content-Type": "text/plain; charset=utf-8",
@@ -31,8 +31,8 @@ export const rawTextHeaders = (): HeaderValues => ({
 });
 
 /**
- * Refuses a change that a page of ours did not send. A request that tells no site is none of a browser's forms, and the cookie is
- * for browsers alone.
+ * Refuses a change that a page of the console did not send, or that names no site: browsers name it with forms, and the
+ * cookie is only for browsers.
  */
 export function requireOwnPage(request: Request): void {
   if (isOwnSite(request) === true) return;
@@ -40,7 +40,7 @@ export function requireOwnPage(request: Request): void {
   throw new Refusal("forbidden", `This request did not come from a page of this console${hint}`, "cross_site");
 }
 
-/** Whether a page of another site led here. A browser withholds the cookie then. */
+/** True if a page of another site led here. A browser withholds the cookie then. */
 export const isFromElsewhere = ({ headers }: Request): boolean =>
   ["cross-site", "same-site"].includes(headers.get("Sec-Fetch-Site") ?? "");
 

@@ -17,7 +17,7 @@ export async function seal(key: SecretKey, purpose: string, text: string): Promi
 /** The text in a cookie; undefined if it was not sealed with the key for this purpose. */
 export async function unseal(key: SecretKey, purpose: string, cookie: string): Promise<Sealed | undefined> {
   const bytes = cookiePattern.test(cookie) ? fromBase64(cookie) : undefined;
-  // Base 64 has several spellings of some bytes, which differ in bits that say nothing.
+  // Base 64 has several spellings of some bytes, which differ in unused bits.
   if (bytes === undefined || toBase64(bytes) !== cookie) return undefined;
   const iv = bytes.slice(0, ivBytes), sealed = bytes.slice(ivBytes);
   const opened = await crypto.subtle.decrypt(cipherOf(iv, purpose), key, sealed).catch(() => undefined);

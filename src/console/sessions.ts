@@ -18,7 +18,7 @@ import { isKnownSecure } from "./addresses.ts";
 import { isFromElsewhere } from "./safety.ts";
 import { seal, unseal } from "./seals.ts";
 
-/** Who a session is of: the holder of a token, or a person. */
+/** Session owner: the holder of a token, or a person. */
 type Owner = { token: string } | { person: SignedIn };
 
 /** A person whom an identity provider has signed in, and what it wants to see when they sign out. */
@@ -30,12 +30,12 @@ export type Session = { id: string; endsAt: number } & Owner;
 export type Sessions = {
   /** The value of a cookie. */
   begin(store: Store, owner: Owner): Promise<string>;
-  /** The session in a cookie, which may have ended; undefined if the cookie was forged, which takes no query to tell. */
+  /** The session in a cookie, which may have ended; undefined if the cookie was forged, detected without a query. */
   open(store: Store, cookie: string): Promise<Session | undefined>;
   /** Refuses a session in all processes from now on. */
   end(store: Store, session: Session): Promise<void>;
   hasEnded(store: Store, session: Session): Promise<boolean>;
-  /** The key for people. It is another one as soon as the settings of their sign-in change. Undefined if no provider is set. */
+  /** The key for people. It changes with the settings of their sign-in. Undefined if no provider is set. */
   personKey(store: Store): Promise<SecretKey | undefined>;
 };
 
@@ -47,7 +47,7 @@ export function createSessions(findPeople: () => People | undefined): Sessions {
   const ended = createCache<true>(maxKnown);
   let tokenKey: SecretKey | undefined, personKey: SecretKey | undefined;
 
-  // It keeps the keys and no promise of them, because a request to a Worker must not wait for another one.
+  // Keeps the keys, not promises of them: a request to a Worker must not wait for another one.
   const tokenKeyOf = async (store: Store): Promise<SecretKey> => tokenKey ??= await importSecret(store.database);
   async function personKeyOf({ database }: Store): Promise<SecretKey | undefined> {
     const provider = findPeople()?.provider;
@@ -110,23 +110,23 @@ export const readNamedCookie = ({ headers }: Request, name: string): string | un
   (headers.get("Cookie") ?? "").split(/; */).map((pair) => pair.split("=")).find(([found]) => found === name)?.[1];
 
 /**
- * The header that sets the cookie, or removes it without a value. It has no path: the browser takes that of the page, which is
- * the console's wherever a host has mounted it. So only pages directly below the console may send it.
+ * The header that sets the cookie, or removes it without a value. It has no path: the browser takes that of the page,
+ * which is the console's wherever a host has mounted it. So only pages directly below the console may send it.
  */
 export function cookieHeader(request: Request, value: string | undefined, isHttps = false): string {
   // One that the provider's way has set under that name is to go, too.
   const isNamedSecure = isHttps || isKnownSecure(request) || readNamedCookie(request, names.secure) !== undefined;
-  // A form tells its scheme even where the proxy does not. A link tells none, so the name cannot depend on that.
+  // A form sends its scheme even if the proxy does not. A link sends none, so the name cannot depend on it.
   const isSecure = isNamedSecure || request.headers.get("Origin")?.startsWith("https:") === true;
   const attributes = ["HttpOnly", "SameSite=Strict", `Max-Age=${value === undefined ? 0 : sessionTime / 1000}`];
   return [`${isNamedSecure ? names.secure : names.plain}=${value ?? ""}`, ...attributes, ...isSecure ? ["Secure"] : []]
     .join("; ");
 }
 
-/** How often a link signs in: once, unless it is reusable. */
+/** A link signs in once, unless it is reusable. */
 export type LinkOptions = { isReusable?: boolean };
 
-/** Links that sign in. Only the process that made them knows them. */
+/** Sign-in links. They work only in the process that made them. */
 export type Links = {
   /** Makes the code of a link for a token. */
   create(token: string, options: LinkOptions): string;
@@ -150,35 +150,35 @@ export function createLinks(): Links {
   };
 }
 
-/** What authenticates the people of one service. */
+/** Authentication of the people of one service. */
 type Access = Pick<ManagementAccess, "store" | "gate" | "people"> & { sessions: Sessions };
 
 const noToken = ""; // the gate counts it as a wrong one, without a query
 
 /**
- * The person whom a proxy has signed in, with a header. Undefined if there is none, or a page of another site led here: the proxy
- * signs that request too, and only a page of ours may make it.
+ * The person whom a proxy has signed in, with a header. Undefined without one, or if another site led here: the proxy
+ * signs that request too, and only a page of the console may make it.
  */
 export async function findPerson({ people, store }: Access, request: Request): Promise<Caller | undefined> {
   const person = isFromElsewhere(request) ? undefined : await people?.find(request, store);
   return person && { ...person, source: "console" };
 }
 
-/** Who sends a request: whom a proxy has signed in, or else whose session it belongs to. */
+/** Caller of a request: a person signed in by a proxy, or else the session's owner. */
 export async function findCaller(access: Access, request: Request): Promise<Caller | undefined> {
-  // The page that signs in says why a header was refused. A token signs in nevertheless, for emergencies.
+  // The sign-in page shows why a header was refused. A token signs in nevertheless, for emergencies.
   const person = await findPerson(access, request).catch(ifRefused);
   return person ?? await findHolder(access, request);
 }
 
-/** Nobody, where one was refused. */
+/** Turns a refusal into undefined. */
 export function ifRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error;
 }
 
 /**
- * The caller whose session a request belongs to. Undefined if there is none, it has expired, or its token is no longer valid. A
- * cookie that is forged, or copied from a session that was signed out, counts as a wrong token.
+ * The caller whose session a request belongs to. Undefined without a session, if it has expired, or if its token is no
+ * longer valid. A cookie that is forged, or copied from a signed-out session, counts as a wrong token.
  */
 async function findHolder({ store, gate, sessions }: Access, request: Request): Promise<Caller | undefined> {
   const cookie = readCookie(request);

@@ -1,4 +1,4 @@
-// Pages for who is not signed in.
+// Pages for signed-out people.
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
@@ -13,8 +13,8 @@ import { Notice } from "./parts/elements.tsx";
 const create = <code>promptledger token create --name NAME --role viewer</code>;
 
 /**
- * Asks for a token, or leads to the identity provider if there is one. `next` is the page below the console to go to then, and
- * `fault` why the person is not signed in.
+ * Asks for a token, or leads to the identity provider if there is one. `next` is the page below the console to go to
+ * then, and `fault` the reason of a failed sign-in.
  */
 export const signInView = (
   { next, hasProvider, fault }: { next: string; hasProvider: boolean; fault?: string | undefined },
@@ -43,7 +43,7 @@ export const signInView = (
   ),
 });
 
-/** What is wrong with a token that was refused. */
+/** Error text for a token that was refused. */
 export function tokenFault({ kind, message }: Refusal, token: string): string {
   if (kind !== "unauthorized") return `${message}.`;
   return isApiKey(token)
@@ -54,7 +54,7 @@ export function tokenFault({ kind, message }: Refusal, token: string): string {
 export const spentLink =
   "This link is not valid: it has been used, or the service that made it has stopped. If a demo printed it, start the demo again for a new one.";
 
-/** Leads on from a link on another site. The browser withholds the cookie until a page of ours asks for it. */
+/** Redirects from another site's link. The browser withholds the cookie until a page of the console asks. */
 export const againView = (href: string): View => ({
   title: "Opening",
   body: (
@@ -119,5 +119,5 @@ const maxNext = 1_000; // characters, which the cookie of an attempt to sign in 
 export const safeNext = (next: string | null): string =>
   next !== null && next.length <= maxNext && isInside.test(next) && !goesUp(next.split("?")[0]!) ? next : "";
 
-/** Whether a path leads upward. A browser reads `%2e%2e` as `..` too, and some proxies `%2f` as `/`. */
+/** True if a path leads upward. A browser reads `%2e%2e` as `..` too, and some proxies `%2f` as `/`. */
 const goesUp = (path: string): boolean => path.replace(/%2e/gi, ".").split(/\/|%2f|%5c/i).includes("..");
