@@ -231,7 +231,7 @@ async function change(page: Page | Resource, visit: ConsoleRequest): Promise<Ans
   }
 }
 
-/** The state for a page that only reads: it asks for nothing twice, and checks once that the caller may see something. */
+/** State for a read-only page: repeats no read, and checks once that the caller may see an object. */
 function remembering(state: State): State {
   const remember = createReads(), visible = new Set<string>();
   const over = (store: Store): Store => ({ ...store, database: remember(store.database), visible });

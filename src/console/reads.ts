@@ -3,7 +3,10 @@ import type { Database, Row, Statement } from "../database/database.ts";
 
 const maxKept = 1_024; // rows of one statement. A page asks for more only to count them
 
-/** Makes a function that wraps the databases of one page. They read the rows of a statement at most once, if these are few. */
+/**
+ * Makes a function that wraps the databases of one page. They read the rows of a statement at most once, if these are
+ * few.
+ */
 export function createReads(): (database: Database) => Database {
   const kept = new Map<string, Promise<Row[]>>();
   return (database) => ({

@@ -217,7 +217,7 @@ export async function findRecord(visit: ConsoleRequest): Promise<{ record: Diagn
   return { record, deployment: await visit.call(getDeployment, input) };
 }
 
-/** The same with the version of the prompt that the record was made with. */
+/** The record in the path, its deployment, and its version of the prompt. */
 async function findServed(visit: ConsoleRequest) {
   const { record, deployment } = await findRecord(visit);
   const input = { id: deployment.promptId, workspaceId: workspaceOf(visit).id, version: record.promptVersion };
