@@ -1,25 +1,27 @@
-// The requests that the ledger decides, its decisions, and how it puts the requests of a group into batches.
+// The requests that the ledger decides, its decisions, and the batches of a group's requests.
 import type { DeploymentId, KeyId, RecordId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { JsonText } from "../common/json-text.ts";
 import type { DeploymentRef } from "../common/reference.ts";
 import type { QuotaState } from "../schema/serving.ts";
 
-/** A record to store. `document` is the whole record as a JSON object, `measures` the value of the column of that name. */
+/**
+ * A record to store. `document` is the whole record as a JSON object, `measures` the value of the column of that name.
+ */
 export type NewDiagnosis = { sessionId: string; status: number; measures: string; document: string };
 
 /** A key under which a client may repeat a submit. The fingerprint distinguishes a repeat from another request. */
 export type IdempotencyKey = { key: string; fingerprint: string };
 
-/** What all requests have in common. */
+/** Members of all requests. */
 type RequestBase = {
   keyHash: string;
   /** The key's workspace, if an earlier lookup found the key valid. A submit with an idempotency key must have it. */
   workspaceId?: WorkspaceId | undefined;
-  /** Whether the client has closed its connection. Undefined if the runtime cannot tell. */
+  /** True if the client has closed its connection. Undefined if the runtime cannot detect it. */
   isGone?: (() => boolean) | undefined;
 };
 
-/** What a request that stores no record lacks. */
+/** Members that only a submit has. */
 type Recordless = { [Name in "promptVersion" | "rollout" | "idempotency" | "run"]?: undefined };
 
 export type Read = RequestBase & Recordless & { operation: "read"; deployId: DeploymentRef };
@@ -33,8 +35,8 @@ export type Submit = RequestBase & {
   rollout?: string | undefined;
   idempotency?: IdempotencyKey | undefined;
   /**
-   * Submits with the same object here may share a batch. Without it, all like submits may. Records of one request have it, so
-   * that none gets ahead of another.
+   * Submits with the same object here may share a batch. Without it, all like submits may. Records of one request have
+   * it, which keeps them in order.
    */
   run?: object | undefined;
 };
@@ -42,14 +44,17 @@ export type Submit = RequestBase & {
 export type Check = RequestBase & Recordless & { operation: "check" | "revisions"; deployId: "" };
 export type Admission = Read | Submit | Check;
 
-/** For the request log. The caller is undefined if the key is invalid. `groupSize` requests were decided together. */
+/**
+ * Details for the request log. The caller is undefined if the key is invalid. `groupSize` requests were decided
+ * together.
+ */
 export type Audit = { caller: Caller | undefined; deployId: DeploymentId | undefined; groupSize: number };
 export type Caller = { workspaceId: WorkspaceId; keyId: KeyId };
 
 /** A workspace's quota in one month. `used` counts accepted requests. `resetsAt` is the end of the month in Unix ms. */
 export type Quota = { limit: number; used: number; resetsAt: number; upgradeUrl: string | null };
 
-/** Why a request was not accepted. Nothing of it is in the database. */
+/** Reason why a request was not accepted. Nothing of it is stored. */
 export type Refused =
   & { audit: Audit }
   & (
@@ -65,7 +70,7 @@ export type Refused =
     }
     | { outcome: "quota_exhausted"; quota: Quota }
   );
-/** `prompt` is the live version as the specification serves it. While a rollout is active, that has the candidate. */
+/** `prompt` is the live version as the specification serves it. During a rollout, `rollout.prompt` is the candidate. */
 export type Served = { outcome: "read"; prompt: JsonText; rollout?: ServedRollout; quota: Quota; audit: Audit };
 /** An active rollout. `share` is in tenths of a percent, and `prompt` is the candidate. */
 export type ServedRollout = {
@@ -74,7 +79,7 @@ export type ServedRollout = {
   share: number;
   salt: string;
   prompt: JsonText;
-  /** What is made of it, once. */
+  /** Cache of response texts, each built once. */
   texts: { both?: JsonText; base?: JsonText; candidate?: JsonText };
 };
 export type Recorded = { outcome: "recorded"; recordId: RecordId; quota: Quota; audit: Audit };
@@ -83,8 +88,8 @@ export type Checked = { outcome: "checked"; usage: QuotaState; revisions: string
 export type Decision = Served | Recorded | Checked | Refused;
 
 /**
- * Like requests, which share one row of the call log. What they have in common is that of the first. Their slots in the group are
- * consecutive, from `firstSlot` on.
+ * Like requests, which share one row of the call log. The first one holds their common members. Their slots in the
+ * group are consecutive, from `firstSlot` on.
  */
 export type CallBatch = { first: Admission; firstSlot: number; admissions: Admission[] };
 

@@ -1,5 +1,6 @@
-// How the arms of a rollout differ, measure by measure: the difference, its interval at one time, and its sequence, which stays
-// valid however often one looks. Steps of the share are compared each on their own, because the base rate may have moved.
+// Differences between the arms of a rollout, measure by measure: the difference, its interval at one time, and its
+// sequence, which stays valid under repeated looks. Each step of the share is compared separately, because the base
+// rate may have moved.
 import type { CountedStep } from "./arms.ts";
 import { boundedFigures, percentileFigures, ratioFigures, shareFigures, valueFigures } from "./difference-figures.ts";
 import type { FigureOptions, Figures } from "./difference-figures.ts";
@@ -12,7 +13,7 @@ import type { Counted, Interval, Moments } from "./intervals.ts";
 import { momentsOf } from "./summary.ts";
 import type { Tally } from "./tally.ts";
 
-/** What is compared. `name` is that of feedback, and `label` one of its labels. */
+/** The measure to compare. `name` is that of feedback, and `label` one of its labels. */
 export type Measure = {
   measure: "failures" | "latency" | "p95" | "tokens" | "cost" | "feedback";
   name: string | null;
@@ -23,7 +24,7 @@ export type ArmDifference = Measure & Figures;
 
 export type CompareOptions = FigureOptions & {
   hasFailures: boolean;
-  /** What bounds the values of numeric feedback, by its name. */
+  /** The bounds of numeric feedback, by its name. */
   bounds: ReadonlyMap<string, Interval>;
 };
 
@@ -56,13 +57,13 @@ export function compareArms(steps: CountedStep[], options: CompareOptions, label
     measured("latency", logMeans(({ latencies }) => latencies, (bucket) => Math.log1p(latencyOf(bucket)))),
     measured("p95", percentileFigures(last, steps.length, options.level)),
     measured("tokens", logMeans(({ tokens }) => tokens, (bucket) => Math.log1p(numberOf(bucket)))),
-    // In millionths of a USD, so that 1 more is little.
+    // In millionths of a USD, which makes the 1 in log(1 + x) negligible.
     measured("cost", logMeans(({ costs }) => costs, (bucket) => Math.log1p(1e6 * numberOf(bucket)))),
     ...compareFeedback(steps, options, labels),
   ];
 }
 
-/** What each step has of a measure. */
+/** A measure's tallies in each step. */
 const stepsOf = <T>(steps: CountedStep[], measureOf: (tally: Tally) => T): { a: T; b: T; share: number }[] =>
   steps.map(({ base, candidate, share }) => ({ a: measureOf(base), b: measureOf(candidate), share }));
 
@@ -104,7 +105,10 @@ function compared(all: FeedbackTallies): [name: string, FeedbackTally][] {
 
 const noValues: Moments = { count: 0, mean: 0, variance: 0, third: 0 };
 
-/** Of numeric feedback. Its bounds count only if all values are within, as some may be older than the declaration. */
+/**
+ * Figures of numeric feedback. Its bounds count only if all values are within, as some may be older than the
+ * declaration.
+ */
 function numberFigures(
   tallies: { a: FeedbackTally | undefined; b: FeedbackTally | undefined; share: number }[],
   bounds: Interval | undefined,

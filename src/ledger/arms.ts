@@ -1,4 +1,4 @@
-// Counts the records of a rollout by arm, in each step of its share, and in which arm its sessions began.
+// Counts the records of a rollout by arm, and its sessions by the arm in which they began, in each step of the share.
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
@@ -11,7 +11,7 @@ import type { Tally } from "./tally.ts";
 /** A time, in Unix ms, from which on the candidate had a share of the callers, from 0 to 1. */
 export type Step = { at: number; share: number };
 
-/** What was counted in a step. `sessions` are those that began in it. */
+/** Tallies of a step. `sessions` counts those that began in it. */
 export type CountedStep = Step & {
   base: Tally;
   candidate: Tally;
@@ -42,7 +42,7 @@ export async function countArms(
   const bound = createFeedbackBound(() => arms.map(({ feedback }) => feedback));
   let isCrowded = false;
   const sessions = new Map<string, Start>();
-  let kept = 1; // of the sessions, one in so many is counted, by its hash
+  let kept = 1; // one in so many sessions is counted, chosen by hash
   const isKept = (session: string) => kept === 1 || hashOf(session) % kept === 0;
 
   await scanAll(
@@ -81,7 +81,7 @@ function hashOf(text: string): number {
   return (hash ^ hash >>> 16) >>> 0;
 }
 
-/** What was counted of an arm in all steps. */
+/** The tally of an arm over all steps. */
 export function tallyOf(steps: CountedStep[], arm: "base" | "candidate"): Tally {
   const all = emptyTally();
   for (const step of steps) addTally(all, step[arm]);

@@ -1,5 +1,5 @@
-// Authorization, as SQL joins. A batch (b) of the table `batch` is joined with its key's secret (k), workspace (w), deployment
-// (d) and quota (q). It is authorized if the joins find them.
+// Authorization, as SQL joins. A batch (b) of the table `batch` is joined with its key's secret (k), workspace (w),
+// deployment (d) and quota (q). It is authorized if the joins find them.
 
 /** The condition that a deployment (d) and its prompt are not archived. */
 const isUnarchived = "d.archived_at is null and d.prompt_archived_at is null";
@@ -21,7 +21,10 @@ export const isForbidden = "(k.read_only and b.operation = 'submit' or k.submit_
 /** The condition that a key (k) may see the deployment (d). */
 export const isVisible = "d.workspace_id = w.id and (k.deployment_id is null or k.deployment_id = d.id)";
 
-/** The deployments (d) that a key (k) may see and that are not archived, with their prompts (p), as their index orders them: by id. */
+/**
+ * The deployments (d) that a key (k) may see and that are not archived, with their prompts (p), as their index orders
+ * them: by id.
+ */
 export const visibleDeployments = `
   deployments d cross join prompts p on p.id = d.prompt_id where ${isVisible} and ${isUnarchived}`;
 
@@ -33,7 +36,10 @@ export const authorized = `
   cross join deployments d on d.id = ${namedDeployment} and ${isVisible} and ${isOpen}
   left join quota_usage q on q.workspace_id = w.id and q.month = :month`;
 
-/** The joins for all batches. A batch whose calls (c) an earlier attempt accepted finds its rows, whatever changed since. */
+/**
+ * The joins for all batches. A batch whose calls (c) an earlier attempt accepted finds its rows, whatever changed
+ * since.
+ */
 export const authorizedOrAccepted = `
   left join api_key_secrets k on k.hash = b.key_hash
     and (c.position is not null or k.expires_at is null or k.expires_at > :now)

@@ -1,5 +1,5 @@
-// Scans of the log. The indexes of its tables begin with the block of 256 positions that contains the row, so a scan visits
-// one block after the other. See sql/002-create-ledger.sql.
+// Scans of the log. The indexes of its tables begin with the block of 256 positions that contains the row, so a scan
+// visits one block after the other. See sql/002-create-ledger.sql.
 import type { PageRequest } from "../common/domain.ts";
 import type { Database, Row, Statement } from "../database/database.ts";
 import { defaultPageSize } from "../database/page.ts";
@@ -63,8 +63,8 @@ export const blocksOfRange = `
   )`;
 
 /**
- * A query for the positions of the newest calls (r) that satisfy a condition, from `first` on and below :end, at most :limit
- * of them. The condition should start with the columns that follow the block in an index.
+ * A query for the positions of the newest calls (r) that satisfy a condition, from `first` on and below :end, at most
+ * :limit of them. The condition should start with the columns that follow the block in an index.
  */
 export const newestPositions = (condition: string, first = ":first"): string => `
   with recursive block(number) as (
@@ -80,22 +80,25 @@ export const newestPositions = (condition: string, first = ":first"): string => 
   )
   order by position desc limit :limit`;
 
-/** How many positions to scan: at most in one query, and at least for a page that nothing fills, however long that takes. */
+/**
+ * Number of positions to scan: at most `query` in one query, and at least `least` for a page that stays empty, however
+ * long that takes.
+ */
 type ScanLimit = { query: number; least: number };
 
 /**
- * A page of the log. Once `isOver`, a search for it ends, though the page is not full and the log goes on. Without it, a search
- * ends after the least number of positions.
+ * A page of the log. Once `isOver`, a search for it ends, though the page is not full and the log goes on. Without it,
+ * a search ends after the least number of positions.
  */
 export type SearchRequest = PageRequest & { isOver?: (() => boolean) | undefined };
 
-/** Whether a search that has scanned so many positions goes on. */
+/** True if a search goes on after scanning this many positions. */
 export const goesOn = ({ isOver }: SearchRequest, scanned: number, { least }: { least: number }): boolean =>
   scanned < least || isOver?.() === false;
 
 /**
- * Reads a page of rows, newest first, by repeating a query over parts of a range. `nextCursor` is null at the end. A page is
- * short or empty if the search ended first.
+ * Reads a page of rows, newest first, by repeating a query over parts of a range. `nextCursor` is null at the end. A
+ * page is short or empty if the search ended first.
  */
 export async function readNewest(
   database: Database,
@@ -125,7 +128,9 @@ export const commitAt = (position: string, commits = "commits"): string =>
 export const idAt = (prefix: "call" | "diag", position: string): string =>
   `'${prefix}_' || m.id || printf('%02x', ${position} - m.position)`;
 
-/** Joins the calls row (c) of a slot (r.key) of a commit (m), if that slot was accepted. Other commits follow its end. */
+/**
+ * Joins the calls row (c) of a slot (r.key) of a commit (m), if that slot was accepted. Other commits follow its end.
+ */
 export const acceptedCall = `calls c on m.position + r.key < m.next_position
       and c.position = (select max(position) from calls where position <= m.position + r.key)
       and c.position + c.count > m.position + r.key`;

@@ -1,16 +1,18 @@
 // The difference of the means of bounded values, at any time: an exact confidence sequence.
 //
-// If values x from 0 to 1 have the mean m, then exp(λ (x - m) - c (x - m)²) has a mean of at most 1 for every stake λ ≥ 0 with
-// λm < 1 and c = (-ln(1 - λm) - λm) / m², because x - m is at least -m (Fan, Grama and Liu 2015, "Exponential inequalities for
-// martingales with applications"). Its product over all values is a test martingale of m: a bet that the mean is higher.
-// With 1 - x it is a bet that the mean is lower. The product follows from the number of the values, their mean, and the sum of
-// their squared differences from it, so their order does not matter. It yields an empirical Bernstein bound (Howard, Ramdas,
-// McAuliffe and Sekhon 2021; Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting").
+// If values x from 0 to 1 have the mean m, then exp(λ (x - m) - c (x - m)²) has a mean of at most 1 for every
+// nonnegative stake λ with λm < 1 and c = (-ln(1 - λm) - λm) / m², because x - m is at least -m (Fan, Grama and Liu
+// 2015, "Exponential inequalities for martingales with applications"). Its product over all values is a test martingale
+// of m: a bet that the mean is higher. With 1 - x it is a bet that the mean is lower. The product follows from the
+// number of the values, their mean, and the sum of their squared differences from it, so their order does not matter.
+// It yields an empirical Bernstein bound (Howard, Ramdas, McAuliffe and Sekhon 2021; Waudby-Smith and Ramdas 2024,
+// "Estimating means of bounded random variables by betting").
 //
-// A tenth of the level bounds the mean of each arm. The rest is for bets on both arms at once, that one is higher and the other
-// lower, with stakes in inverse proportion to the sizes of the arms: then a common shift of both means hardly changes what
-// they win. By Ville's inequality, a mixture of bets that is chosen beforehand ever reaches 1 / level with a probability of at
-// most `level`. This holds exactly, from the first record on, for any bounded values. Steps of a rollout multiply.
+// A tenth of the level bounds the mean of each arm. The rest is for bets on both arms at once, that one is higher and
+// the other lower, with stakes in inverse proportion to the sizes of the arms: then a common shift of both means hardly
+// changes what they win. By Ville's inequality, a mixture of bets that is chosen beforehand ever reaches 1 / level with
+// a probability of at most `level`. This holds exactly, from the first record on, for any bounded values. Steps of a
+// rollout multiply.
 import type { Interval, Moments } from "./intervals.ts";
 import type { SharedStep } from "./mean-difference.ts";
 
@@ -23,7 +25,9 @@ const sizes = Array.from({ length: 18 }, (_, nth) => {
   return { size: 0.4 * 2 ** (nth - 12), logWeight: -Math.log(1.5 * (distance + 1) * (distance + 2)) };
 });
 
-/** The cost of a squared difference from the mean, for a stake on values that are at most `below` less than their mean. */
+/**
+ * The cost of a squared difference from the mean, for a stake on values that are at most `below` less than their mean.
+ */
 export function costOf(stake: number, below: number): number {
   const least = stake * below;
   if (least >= 1) return Infinity;
@@ -31,11 +35,14 @@ export function costOf(stake: number, below: number): number {
   return stake ** 2 * (least < 1e-4 ? 1 / 2 + least / 3 : (-Math.log1p(-least) - least) / least ** 2);
 }
 
-/** The most that the true mean may be below that of the values. Lower ones are excluded by bets that the mean is higher. */
+/**
+ * Maximum distance of the true mean below that of the values. Lower means are excluded by bets that the mean is higher.
+ */
 function reachDown({ count, mean, squares }: Values, level: number): number {
   let most = mean;
   for (const { size, logWeight } of sizes) {
-    // A mean that is lower by d is excluded if count · (size · d - cost · d²) is at least this. Its cost is less than that of 0.
+    // A mean that is lower by d is excluded if count · (size · d - cost · d²) is at least this. Its cost is less than
+    // that of 0.
     const cost = costOf(size, mean), must = cost * squares - Math.log(level) - logWeight;
     const root = size ** 2 - 4 * cost * must / count;
     if (!(root >= 0)) continue;
@@ -74,7 +81,10 @@ function betsOf(a: Arm, b: Arm, share: number): Bets {
 /** The stake on an arm is in proportion to the share of the other arm, and at most the size of the bet. */
 const stakeOf = (size: number, share: number): number => size * share / Math.max(share, 1 - share);
 
-/** The least gain of a step's bets per unit of size, of all pairs of means with this difference that are within the bounds. */
+/**
+ * The least gain of a step's bets per unit of size, of all pairs of means with this difference that are within the
+ * bounds.
+ */
 function gainOf({ a, b, share }: Bets, difference: number): number {
   const ofA = stakeOf(1, share) * a.count, ofB = stakeOf(1, 1 - share) * b.count;
   // It is linear in the base's mean.
@@ -87,7 +97,7 @@ const precision = 1e-9;
 /** The gain per unit of size from which on the mixture of the bets has a logarithm of `enough`. */
 function leastGain(steps: Bets[], enough: number): number {
   const logs = sizes.map(({ logWeight }, nth) => steps.reduce((log, { costs }) => log - costs[nth]!, logWeight));
-  // One of the bets alone is enough here. The logarithm is convex, so Newton's method approaches from above.
+  // A single bet suffices at this start. The logarithm is convex, so Newton's method approaches from above.
   let must = Math.min(...sizes.map(({ size }, nth) => (enough - logs[nth]!) / size));
   for (let round = 0; round < 30; round++) {
     let sum = 0, slope = 0;
@@ -121,8 +131,8 @@ function leastOf(bets: Bets[], level: number): number | undefined {
 const ofBounds = 0.1; // the part of the level for the bounds of the arms' means
 
 /**
- * The confidence sequence of the difference, b - a, of values within bounds: if the means of the arms differ by it in all steps,
- * it is ever left out with a probability of at most `level`. Undefined if no one difference fits all steps.
+ * The confidence sequence of the difference, b - a, of values within bounds: if the means of the arms differ by it in
+ * all steps, it is ever left out with a probability of at most `level`. Undefined if no one difference fits all steps.
  */
 export function boundedSequence(steps: SharedStep[], bounds: Interval, level = 0.05): Interval | undefined {
   const span = bounds.high - bounds.low;
@@ -133,7 +143,7 @@ export function boundedSequence(steps: SharedStep[], bounds: Interval, level = 0
   });
   const compared = steps.flatMap(({ a, b, share }, nth) => {
     if (a.count === 0 || b.count === 0) return [];
-    // The n-th step has 1 / n (n + 1) of the level, so that all of them together have no more than it.
+    // Step n uses 1 / n (n + 1) of the level. The sum over all steps is at most the level.
     const ofArm = ofBounds * level / ((nth + 1) * (nth + 2)) / 2;
     return [{ a: toArm(toValues(a), ofArm), b: toArm(toValues(b), ofArm), share }];
   });

@@ -8,7 +8,7 @@ import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
 import type { Database } from "../database/database.ts";
 import { readerOf } from "../database/row.ts";
 
-/** Which accepted requests of a workspace to list. */
+/** Filter of a workspace's accepted requests. */
 type CallFilter = TimeRange & {
   workspaceId: WorkspaceId;
   keyId?: KeyId | undefined;
@@ -37,7 +37,7 @@ export async function listCalls(
     operation: "r.operation",
   };
   const conditions = given.filter(([name]) => name in columns).map(([name]) => `${columns[name]} = :${name}`);
-  // A row stands for up to 256 calls. They may begin before the range and end after it.
+  // A row covers up to 256 calls. They may begin before the range and end after it.
   const condition = `${conditions.join(" and ")} and ${inTime(filter, "r.position")}`;
   const sql = `
     with recursive call(position, number, rest, row) as (

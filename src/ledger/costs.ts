@@ -1,4 +1,4 @@
-// What records cost: by deployment and version, key, and model. One scan of the index counts all of them.
+// Costs of records: by deployment and version, key, and model. One scan of the index counts all of them.
 import type { KeyId } from "../common/ids.ts";
 import { getOrAdd } from "../common/maps.ts";
 import type { Database } from "../database/database.ts";
@@ -9,15 +9,15 @@ import type { MeasuredRecord } from "./slices.ts";
 import { addAllCosts, addCosts, emptyCosts } from "./tally.ts";
 import type { Costs } from "./tally.ts";
 
-/** What a version's records of a key cost. A deployment is its place in the filter. */
+/** Costs of a version's records under a key. `deployment` is its place in the filter. */
 export type KeyCosts = { deployment: number; version: number; keyId: KeyId; costs: Costs };
 
-/** `models` are those that most records name. A record of no known model has an empty one. */
+/** `models` are those with the most records. A record without a known model has the empty one. */
 export type CountedCosts = { all: Costs; keys: KeyCosts[]; models: Map<string, Costs>; otherModels: Costs };
 
 const maxModels = 10_000; // counted separately: applications may name any number
 
-/** Counts what the records that match cost. `report` gets the progress, from 0 to 1. */
+/** Counts the costs of the records that match. `report` gets the progress, from 0 to 1. */
 export async function countCosts(
   database: Database,
   matching: ScanOptions,
@@ -26,7 +26,7 @@ export async function countCosts(
   const versions = new Map<number, Map<number, Map<KeyId, KeyCosts>>>();
   const otherModels = emptyCosts();
   let models = new Map<string, Costs>();
-  // Those of the record before. Most records share them.
+  // Groups of the previous record, which most records share.
   let deployment = NaN, version = NaN, keys = new Map<KeyId, KeyCosts>(), model = "", ofModel: Costs | undefined;
 
   function visit(record: MeasuredRecord): void {

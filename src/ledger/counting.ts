@@ -18,23 +18,23 @@ const lengths: Record<Interval, number> = { hour, day: 24 * hour, week: 7 * 24 *
 const firstMonday = 4 * lengths.day;
 const maxParts = 20_000; // some 20 MB
 
-/** When the hour, the day or the week that has a time begins, in UTC. Weeks begin on Monday. */
+/** Start of the hour, day or week that contains a time, in UTC. Weeks begin on Monday. */
 export function startOf(interval: Interval, at: number): number {
   const length = lengths[interval], first = interval === "week" ? firstMonday : 0;
   return Math.floor((at - first) / length) * length + first;
 }
 
-/** How to count records: by what, and in which parts of the time, if in any. `splitAt`, in Unix ms, divides one more. */
+/** Grouping of records, and the parts of the time, if any. `splitAt`, in Unix ms, splits a part in two. */
 export type Division = {
   by: "version" | "deployment";
   interval?: Interval | undefined;
   splitAt?: number | undefined;
 };
 
-/** What was counted of a group in a part of the time, which begins at a time in Unix ms, or -Infinity for the first one. */
+/** The tally of a group in a part of the time. `at` is the start in Unix ms, or -Infinity for the first part. */
 export type Part = { group: number; at: number; tally: PartTally };
 
-/** What was counted of a version, or of a deployment, which is its place in the filter. */
+/** The tally of a version, or of a deployment by its place in the filter. */
 export type Group = { group: number; tally: Tally; parts: Part[] };
 
 /** What was counted by group, and over all, which alone has feedback if that `isCrowded`: if it is of too many names. */
@@ -43,17 +43,17 @@ export type Counted = { groups: Group[]; all: Tally; isCrowded: boolean };
 export type Counter = {
   visit(record: MeasuredRecord): void;
   /**
-   * Adds what was counted of a version of a deployment, by days or shorter parts, which alone have the latencies. `oldest` is
+   * Adds the tally of a version of a deployment, in parts of at most a day, which alone have the latencies. `oldest` is
    * the time of the first of these records, all of which must be on one side of `splitAt`.
    */
   add(deployment: number, version: Group, oldest: number): void;
-  /** How many parts there are, of all groups. */
+  /** Number of parts of all groups. */
   countParts(): number;
   /** The weight of the feedback in all groups and parts. */
   weight(): number;
   /** Throws if there are too many parts. */
   checkSize(): void;
-  /** Returns what was counted. Nothing can be counted afterwards. */
+  /** Returns the tallies. Nothing can be counted afterwards. */
   finish(): Counted;
 };
 

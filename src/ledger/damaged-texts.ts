@@ -1,4 +1,4 @@
-// Finds stored text that is damaged: a bad sector leaves bytes that are not UTF-8. Queries show U+FFFD in their place.
+// Finds damaged stored text: a bad sector leaves bytes that are not UTF-8. Queries return U+FFFD in their place.
 import type { DamagedText } from "../schema/ledger.ts";
 import { isFile } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
@@ -12,8 +12,8 @@ const sliceRows = 1_024;
 type Table = { name: string; texts: string[]; key: string };
 
 /**
- * The rows of a file whose text is damaged. Undefined for a database on a server, which refuses to read such text. The tables of
- * calls and of secrets hold nothing that a client or a person wrote. `report` gets the progress, from 0 to 1.
+ * The rows of a file whose text is damaged. Undefined for a database on a server, which refuses to read such text. The
+ * tables of calls and of secrets hold no text from clients or people. `report` gets the progress, from 0 to 1.
  */
 export async function findDamagedTexts(
   database: Database,
@@ -33,7 +33,7 @@ export async function findDamagedTexts(
 
 const maxNamed = 10;
 
-/** Names rows whose text is damaged, in one sentence without a period. `total` is how many there are. */
+/** Names rows whose text is damaged, in one sentence without a period. `total` is their number. */
 export function describeDamaged(rows: readonly DamagedText[], total = rows.length): string {
   const named = rows.slice(0, maxNamed).map(({ table, key }) => `${table} ${key}`).join(", ");
   const rest = total > maxNamed ? ` and ${total - maxNamed} more` : "";
@@ -62,7 +62,9 @@ async function listTables(database: Database): Promise<Table[]> {
   }).filter(({ texts }) => texts.length > 0);
 }
 
-/** Reads a table in parts of bounded size. Each has the rows that are damaged, and how much of the table was read by then. */
+/**
+ * Reads a table in parts of bounded size. Yields the damaged rows of each, and how much of the table was read by then.
+ */
 async function* scanTable(database: Database, { name, texts, key }: Table) {
   const bytes = texts.map((column) => `coalesce(octet_length(${column}), 0)`).join(" + ");
   const [range] = await database.read({

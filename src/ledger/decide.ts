@@ -1,5 +1,6 @@
-// Decides batches of like requests. SQL reads them as the table `batch` and returns a state for each batch, from which the
-// decisions of its requests follow. Both formats are private to this file: `batchColumns` to SQL, `BatchState` back.
+// Decides batches of like requests. SQL reads them as the table `batch` and returns a state for each batch, from which
+// the decisions of its requests follow. Both formats are private to this file: `batchColumns` to SQL, `BatchState`
+// back.
 import { slotId } from "../common/ids.ts";
 import type { DeploymentId, KeyId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
@@ -16,7 +17,9 @@ import { jsonTable, nextPosition } from "./statements.ts";
 import type { Attempt } from "./statements.ts";
 import { usageOf } from "./usage.ts";
 
-/** The columns of the table `batch`, in the order of the JSON arrays that are its rows. Undefined becomes null there. */
+/**
+ * The columns of the table `batch`, in the order of the JSON arrays that are its rows. Undefined becomes null there.
+ */
 const batchColumns: Record<string, (batch: CallBatch, known: string | null) => unknown> = {
   key_hash: ({ first }) => first.keyHash,
   // An id or a reference.
@@ -27,7 +30,7 @@ const batchColumns: Record<string, (batch: CallBatch, known: string | null) => u
   // The stamps of the versions whose texts are cached, or empty. If null, no texts are returned.
   known_version: (_, known) => known,
   idempotency_key: ({ first }) => first.idempotency?.key,
-  // The version that the records are for. Null stands for the live one.
+  // The version that the records are for. Null means the live one.
   prompt_version: ({ first }) => first.promptVersion,
   // The rollout that chose it.
   rollout_id: ({ first }) => first.rollout,
@@ -57,15 +60,16 @@ const argsOf = (batches: string, { commit, now, month }: Attempt) => ({
 });
 
 /**
- * Logs as much of each batch as the quota of its workspace allows. Batches take quota in order, and the accepted requests of
- * a batch are its first ones. Logs nothing if an earlier attempt was committed.
+ * Logs as much of each batch as the quota of its workspace allows. Batches take quota in order, and the accepted
+ * requests of a batch are its first ones. Logs nothing if an earlier attempt was committed.
  */
 export const logCalls = (batches: string, attempt: Attempt): Statement => ({
   sql: logSql,
   args: argsOf(batches, attempt),
 });
 
-// `ahead` counts the requests of the workspace's earlier batches. If one of those was cut, it is more than what is left.
+// `ahead` counts the requests of the workspace's earlier batches. If one of them was cut, it exceeds the remaining
+// quota.
 const logSql = `
   with ${batchTable}
   insert into calls (position, count, number, workspace_id, api_key_id, deployment_id, prompt_version, operation, rollout_id)
@@ -82,23 +86,26 @@ const logSql = `
   where used + ahead < monthly_limit and not exists (select 1 from commits where id = :commit)
   order by first_slot`;
 
-/** What SQL returns for a batch whose key is valid. */
+/** State of a batch whose key is valid, as SQL returns it. */
 export type BatchState = {
   /**
-   * Why no request of the batch can be accepted, whatever the quota.
+   * Reason why no request of the batch can be accepted, even with quota left.
    * - `operation`: the key does not permit the operation.
-   * - `deployment`: the workspace has no such deployment, the key is for another one, or it is inactive or archived.
-   * - `version`: the prompt has no such version.
-   * - `rollout`: the deployment has no such rollout, or the version is not one of it.
+   * - `deployment`: the workspace does not have the deployment, the key is for another one, or it is inactive or
+   *   archived.
+   * - `version`: the prompt does not have the version.
+   * - `rollout`: the deployment does not have the rollout, or the version is not part of it.
    */
   refusal: "operation" | "deployment" | "version" | "rollout" | null;
   deployId: DeploymentId | null;
   limit: number;
   used: number;
-  /** How many of `used` were reads. */
+  /** Number of reads in `used`. */
   reads: number;
   upgradeUrl: string | null;
-  /** How many requests of the batch were accepted. If any, the deployment and the version are those they were accepted for. */
+  /**
+   * Number of accepted requests of the batch. If any, the deployment and the version are those they were accepted for.
+   */
   accepted: number;
   /** The first accepted request's number in its month. */
   sequence: number;
@@ -185,8 +192,8 @@ const stateMembers = {
 } satisfies Record<keyof BatchState, string>;
 
 /**
- * Returns one row with the states of all batches as JSON, which costs far less than a row for each. The commit's id beside them
- * distinguishes this reply from one to another group.
+ * Returns one row with the states of all batches as JSON, which costs far less than a row for each. The commit's id in
+ * it identifies the group that the reply is for.
  */
 export const findStates = (batches: string, attempt: Attempt): Statement => ({
   sql: findSql,
@@ -215,7 +222,7 @@ export function readStates([row]: Row[], { commit }: Attempt): (BatchState | nul
   return JSON.parse(text(row!, "states"));
 }
 
-/** Whether one more request like those of the batch could be accepted. */
+/** True if one more request like those of the batch could be accepted. */
 export const hasRoom = (state: BatchState | null): boolean =>
   state !== null && state.refusal === null && state.used < state.limit;
 

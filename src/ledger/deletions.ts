@@ -1,4 +1,4 @@
-// Deletes single records. A row of deleted_diagnoses replaces each of them, so that the ledger still balances.
+// Deletes single records. A row of deleted_diagnoses replaces each of them, which keeps the ledger balanced.
 import type { Statement } from "../database/database.ts";
 
 /** The statements that delete the records at these positions. The first returns a row for each that was still there. */

@@ -24,16 +24,21 @@ const scanLimits = {
 
 const limitsOf = ({ filter }: ScanOptions) => scanLimits[workOf(filter)];
 
-/** Which end of the log comes first. */
+/** The end of the log that comes first. */
 export type Order = "newest" | "oldest";
 
-/** `report` is called with the share of the log that was searched, from 0 to 1, and with 1 where the search ends earlier. */
+/**
+ * `report` is called with the share of the log that was searched, from 0 to 1, and with 1 where the search ends
+ * earlier.
+ */
 export type ListRequest = SearchRequest & {
   order?: Order | undefined;
   report?: ((share: number) => void) | undefined;
 };
 
-/** The records that match, in the order of the log. `range` is their range of the log, if known from the page before. */
+/**
+ * The records that match, in the order of the log. `range` is their range of the log, if known from the page before.
+ */
 export async function listDiagnoses(
   database: Database,
   matching: ScanOptions,
@@ -55,7 +60,7 @@ export async function listDiagnoses(
   return { items, nextCursor };
 }
 
-/** The positions of records, without reading them. A page has no more of them than one transaction should delete. */
+/** The positions of records, without reading them. A page holds at most as many as one transaction should delete. */
 export async function listPositions(
   database: Database,
   matching: ScanOptions,
@@ -108,7 +113,7 @@ export async function findPositions(
   return { positions: found, nextCursor: first < end ? String(isNewest ? end : first - 1) : null };
 }
 
-/** What is read of a record (d) beside its position, its id and its version. */
+/** Columns of a record (d) other than its position, id and version. */
 const recordColumns =
   `m.created_at, d.document, d.session_id, d.status, d.deployment_id, c.rollout_id, c.api_key_id, c.workspace_id,
   p.name || '@' || y.name as reference, (
@@ -142,7 +147,10 @@ async function* readRecords(database: Database, positions: number[]): AsyncGener
   }
 }
 
-/** Finds columns of the commit (m), the call (c) and the record (d) with an id. A deleted record has no columns of its own. */
+/**
+ * Finds columns of the commit (m), the call (c) and the record (d) with an id. All columns of a deleted record (d) are
+ * null.
+ */
 async function findById(database: Database, id: RecordId, columns: string, joins = ""): Promise<Row | undefined> {
   const slot = readSlotId("diag", id);
   if (slot === undefined) return undefined;
@@ -167,7 +175,7 @@ export async function findDiagnosis(database: Database, id: RecordId): Promise<D
   return row === undefined ? undefined : row.document === null ? null : toDiagnosis(row);
 }
 
-/** Where a record is, without reading it. A deleted record has no version. */
+/** Position of a record, found without reading it. A deleted record has no version. */
 export type RecordPlace = { position: number; workspaceId: WorkspaceId; promptVersion: number | null };
 
 /** Finds where a record is by its id. Returns undefined if no record ever had the id. */
@@ -218,7 +226,7 @@ const reserved = new Set([
   ...["deployId", "reference", "keyId", "statusName", "isDamaged", "feedback"],
 ]);
 
-/** The specification's members in its order. A submit may lack the last four. */
+/** The specification's members in its order. The last four are optional in a submit. */
 const absent = {
   sessionId: null,
   status: null,

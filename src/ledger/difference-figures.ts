@@ -1,5 +1,5 @@
-// Figures of a difference between the arms of a rollout, from the sums of each step: the difference, its interval at one time,
-// its sequence, and how many more records are needed.
+// Figures of a difference between the arms of a rollout, from the sums of each step: the difference, its interval at
+// one time, its sequence, and the number of further records needed.
 import { boundedSequence } from "./bounded-sequence.ts";
 import { latencyOf } from "./histogram.ts";
 import type { Counted, Interval, Moments } from "./intervals.ts";
@@ -12,8 +12,8 @@ import { isExcluded, shareDifference, shareInterval, shareSequence } from "./sha
 import type { ShareStep } from "./share-sequence.ts";
 
 /**
- * Of shares, `points` (0.02 is two points); of latency, tokens and cost, a `ratio` less 1 of the candidate's (geometric) mean or
- * percentile to the base's; of numeric feedback, the plain difference of the means.
+ * Of shares, `points` (0.02 is two points); of latency, tokens and cost, a `ratio` less 1 of the candidate's
+ * (geometric) mean or percentile to the base's; of numeric feedback, the plain difference of the means.
  */
 export type Unit = "points" | "ratio" | "value";
 
@@ -22,14 +22,14 @@ export type Figures = {
   difference: number | null;
   interval: Interval | null;
   sequence: Interval | null;
-  /** About how many records more, of both arms, until a given difference is found in half of the rollouts. */
+  /** Estimated number of further records, of both arms, until a given difference is found in half of the rollouts. */
   needed: number | null;
 };
 
 export type FigureOptions = {
   /** Probability of error of a sequence. */
   level: number;
-  /** The differences whose need of records to tell, if any: of shares, in points, and relative ones. */
+  /** The smallest differences to detect, if any: `points` for shares, and `ratio` for relative ones. */
   wanted?: { points: number; ratio: number } | undefined;
 };
 
@@ -104,8 +104,8 @@ function toRatio(logs: Interval): Interval | null {
 }
 
 /**
- * The ratio of the 95th percentiles of latency, less 1, in the last of so many steps: the percentiles of several steps do not add
- * up. Step n of a rollout has 1 / n (n + 1) of the level, so that all of them together have no more than it.
+ * The ratio of the 95th percentiles of latency, less 1, in the last of `steps` steps: percentiles cannot be added up
+ * across steps. Step n of a rollout uses 1 / n (n + 1) of the level. The sum over all steps is at most the level.
  */
 export function percentileFigures({ a, b }: { a: Measured; b: Measured }, steps: number, level: number): Figures {
   const { low, high, ratio } = quantileRatio(a, b, 0.95, latencyOf, level / (steps * (steps + 1)));
@@ -119,7 +119,7 @@ export function percentileFigures({ a, b }: { a: Measured; b: Measured }, steps:
 
 const mostNeeded = 1e12;
 
-/** The least number of records that suffices, less those that there are. Null if none does. */
+/** The least sufficient number of records, less `records`. Null if it is too large. */
 function moreThan(records: number, suffices: (records: number) => boolean): number | null {
   let high = 32;
   while (!suffices(high)) if ((high *= 2) > mostNeeded) return null;
@@ -132,7 +132,7 @@ function moreThan(records: number, suffices: (records: number) => boolean): numb
   return Math.max(0, Math.ceil(high) - records);
 }
 
-/** By what is expected of arms as large as the share makes them: the base as it is, the candidate with the difference. */
+/** Assumes that arms get records by their share, the base keeps its rate, and the candidate has the difference. */
 function neededOfShare(steps: ShareStep[], level: number, difference: number): number | null {
   const total = (arm: "a" | "b", of: keyof Counted) => steps.reduce((sum, step) => sum + step[arm][of], 0);
   const records = total("a", "total") + total("b", "total"), base = total("a", "count") / total("a", "total");

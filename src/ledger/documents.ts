@@ -1,19 +1,19 @@
-// Reads the documents of records, and searches them: for a text in the input or the output, ignoring case, and for values at
-// paths of the additional properties.
+// Reads the documents of records, and searches them: for a text in the input or the output, ignoring case, and for
+// values at paths of the additional properties.
 import { fold } from "../common/fold.ts";
 import { isSameNumber, numberPattern, readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text as textOf } from "../database/row.ts";
 
-/** What a document must contain. */
+/** Conditions that a document must meet. */
 export type DocumentFilter = {
-  /** A part of the input or the output. */
+  /** Text within the input or the output. */
   text?: string | undefined;
   /** Values at paths of the additional properties, all of them. */
   where?: { path: string; value: string }[] | undefined;
 };
 
-/** Whether documents must be read for a filter. */
+/** True if a filter requires reading documents. */
 export const needsDocuments = ({ text, where = [] }: DocumentFilter): boolean => text !== undefined || where.length > 0;
 
 // Bytes of documents that one query reads, or one transaction deletes: some 10 ms, in which nothing else runs.
@@ -23,7 +23,7 @@ const batchRecords = 1024;
 /** The members of a document as JSON texts. Undefined if it is damaged. */
 export function readDocument(document: string): Map<string, string> | undefined {
   try {
-    // Neither stands in valid JSON text: a sector of zeros, and bytes that are no text.
+    // Valid JSON text contains neither: NULs of a sector of zeros, nor bytes that are not text.
     if (/[\0\ufffd]/.test(document)) JSON.parse(document);
     return readMembers(document);
   } catch {
@@ -62,7 +62,7 @@ const readSql = `
   with chosen as materialized (${firstPositions()})
   select d.position, d.document from chosen cross join diagnoses d on d.position = chosen.position order by chosen.nth`;
 
-/** Makes a test of documents. */
+/** Creates a test of documents. */
 export function matchesDocument({ text, where = [] }: DocumentFilter): (document: string) => boolean {
   const needle = text === undefined ? undefined : fold(text);
   return (document) => {
@@ -76,7 +76,7 @@ export function matchesDocument({ text, where = [] }: DocumentFilter): (document
   };
 }
 
-/** Whether JSON text has a value at a path. A name may contain dots: `gen_ai.system` or `usage.total`. */
+/** True if JSON text has a value at a path. A name may contain dots: `gen_ai.system` or `usage.total`. */
 function hasValue(json: string, { path, value }: { path: string; value: string }): boolean {
   if (!json.startsWith("{")) return false;
   const members = readMembers(json);
@@ -91,7 +91,7 @@ function hasValue(json: string, { path, value }: { path: string; value: string }
 
 const number = new RegExp(`^${numberPattern}$`);
 
-/** Whether the JSON text of a scalar has a value: a string its characters, a number any way to write it. */
+/** True if the JSON text of a scalar has a value: a string by its characters, a number however it is written. */
 function isValue(json: string, value: string): boolean {
   if (json.startsWith('"')) return JSON.parse(json) === value;
   return json === value || number.test(json) && number.test(value) && isSameNumber(json, value);

@@ -1,11 +1,13 @@
-// How far two authors agree on the records that both judged.
+// Agreement of two authors on the records that both judged.
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
 import { mostFrequent } from "./feedback-tally.ts";
 import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
-/** How many records both authors judged, on how many they gave the same value, and Cohen's kappa, which may be undefined. */
+/**
+ * Number of records that both authors judged, number with the same value, and Cohen's kappa, which may be undefined.
+ */
 export type Agreement = { records: number; agreed: number; kappa: number | undefined };
 
 const maxValues = 20_000; // of an author that are counted separately. The rare ones beyond hardly agree by chance
@@ -31,7 +33,7 @@ export async function findAgreement(
   return { records, agreed, kappa: kappaOf(records, agreed, counts[0]!, counts[1]!) };
 }
 
-/** Cohen's kappa: the agreement beyond that of chance. Undefined if both gave one value alone, or nothing. */
+/** Cohen's kappa: the agreement beyond chance. Undefined if both gave only one value, or nothing. */
 function kappaOf(
   records: number,
   agreed: number,

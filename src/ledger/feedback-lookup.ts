@@ -1,4 +1,4 @@
-// Looks up what there is before feedback is given: one query for many pieces.
+// Looks up the state before feedback is given, with one query for many pieces.
 import { readSlotId } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
@@ -24,8 +24,8 @@ const onKey = `from waiting_feedback
 /** A JSON array of arrays with these members, of all rows. */
 const rowsOf = (...members: string[]): string => `json_group_array(json_array(${members.join(", ")}))`;
 
-// Each list is read once, however many pieces share an item of it, and returned as one text: that takes a fraction of the time
-// of rows.
+// Each list is read once, even if many pieces share an item of it, and is returned as one text, in a fraction of the
+// time of rows.
 const readSql = `
   with ${jsonTable("giver_given", ["hash", "workspace"], "givers")},
   ${jsonTable("target_given", ["giver", "commit_id", "slot", "record_key", "position"], "targets")},
@@ -104,7 +104,7 @@ const readSql = `
     } from commits m where m.position <= t.position order by m.position desc limit 1
         ))`,
     "t.deployment_id",
-    // A caller without a workspace, as one whose key has just ended, owns none.
+    // A caller without a workspace, such as one whose key has just expired, owns no records.
     `t.position is null or coalesce(
           g.workspace_id = (select workspace_id from calls where position <= t.position order by position desc limit 1)
             and (g.only_deployment is null or g.only_deployment = t.deployment_id),
@@ -129,7 +129,7 @@ const readSql = `
 } from said where authors > 0 or last_change > 0
     ) as voices`;
 
-/** Different items in the order in which they come. `placeOf` gives the place of one by its key. */
+/** Distinct items in order of first use. `placeOf` returns the place of one by its key. */
 function createList<Item>() {
   const places = new Map<string, number>(), items: Item[] = [];
   return {
@@ -152,13 +152,13 @@ function toRow(target: Target): unknown[] {
 
 const nothingSaid: Rows["voices"][number] = [0, 0, 0, 0, null, null, "user", 0, null];
 
-/** What names a record, in one text. Ids, hashes and positions differ in their form. */
+/** The key of a target. Ids, hashes and positions differ in their form. */
 const keyOf = (target: Target): string => String(Object.values(target)[0]);
 
-/** The places of what a piece consists of in the lists that are read. */
+/** The places of a piece's giver, target and voice in the lists that are read. */
 type Place = { nthGiver: number; nthTarget: number; nthVoice: number };
 
-/** Reads what is there for each piece, in their order. */
+/** Reads the state before each piece, in their order. */
 export async function readStates(database: Database, pieces: Piece[], now: number): Promise<State[]> {
   const givers = createList<unknown[]>(), names = createList<unknown[]>();
   const targets = createList<unknown[]>(), voices = createList<[number, string, string, comments: string[]]>();
@@ -188,7 +188,7 @@ export async function readStates(database: Database, pieces: Piece[], now: numbe
   }, voices.items.map(([, , , comments]) => comments));
 }
 
-/** What the query returns, each with its place in its list. A name or a voice of which nothing is stored is missing. */
+/** Result of the query, each row with its place in its list. Names and voices without stored feedback are missing. */
 type Rows = {
   givers: [number, WorkspaceId | null, DeploymentId | null, isForbidden: 0 | 1, number, hasDeclared: 0 | 1, number][];
   names: [nthGiver: number, string, FeedbackKind, isDeclared: 0 | 1, number | null, number | null, string[] | null][];

@@ -1,4 +1,4 @@
-// Writes the rows of feedback that was decided on, in one transaction.
+// Writes the rows of decided feedback, in one transaction.
 import type { DeploymentId } from "../common/ids.ts";
 import { groupBy } from "../common/group-by.ts";
 import { toSqlJson } from "../common/json-text.ts";
@@ -10,18 +10,18 @@ import { blockOf } from "./blocks.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import { isValid, removeExpired, removeWaiting } from "./waiting-feedback.ts";
 
-/** What to write: what a voice says now, or that it is withdrawn, and what it said in between. */
+/** A change to write: a voice's current value or its withdrawal, and its superseded values. */
 export type Change = {
   workspace: Workspace;
   onlyDeployId: DeploymentId | null;
   subject: Subject;
   authors: Count;
   voice: Voice;
-  /** When the piece that it replaces was given, if that waits for its record. */
+  /** Time at which the replaced piece was given, if that waits for its record. */
   seenAt: number | null;
 };
 
-/** How many changes of a piece are kept, with the last one. */
+/** Maximum number of changes of a piece that are kept, including the last one. */
 export const keptChanges = 100;
 
 // Most changes of a batch have these in common, and a batch of the statements is those that do: to take a member out of JSON
@@ -32,7 +32,8 @@ const sharedColumns = [
   ...["workspace_id", "name", "kind", "source", "only_deployment", "waits", "withdraws", "change", "seen", "seen_at"],
   ...["names", "authors", "pieces"],
 ];
-// `place` is the position of the record, or the idempotency key that it is awaited under. `ended` is what was said in between.
+// `place` is the position of the record, or the idempotency key that it is awaited under. `ended` has superseded
+// values.
 const ownColumns = ["place", "author", "value", "comment", "ended"] as const;
 const endedColumns = ["change", "value", "comment", "source"];
 
@@ -52,7 +53,7 @@ const withBatches = (argument = ":changes"): string => `
     ) b
   )`;
 
-/** Their changes, with these columns of their own. */
+/** The changes of the batches, with these columns of `ownColumns`. */
 const withWanted = (own: readonly (typeof ownColumns)[number][], argument?: string): string =>
   `${withBatches(argument)},
   wanted as materialized (
@@ -68,7 +69,9 @@ const hasArrived = `exists (
       where workspace_id = w.workspace_id and key = w.place and created_at >= :validSince
     )`;
 
-/** Whether nobody has added to the names and authors of a record, which are bounded, nor this piece. */
+/**
+ * Condition that the piece is new, and that the record has no more names and authors than were read. Both are bounded.
+ */
 const isFree = (table: string, isOfRecord: string): string =>
   `case when w.names = 0 then not exists (select 1 from ${table} f where ${isOfRecord})
       else not exists (select 1 from ${table} f where ${isOfRecord} and f.name = w.name and f.author = w.author)
@@ -77,7 +80,7 @@ const isFree = (table: string, isOfRecord: string): string =>
         and (w.authors > 0 or (select count(distinct name) from ${table} f where ${isOfRecord}) <= w.names)
     end`;
 
-/** Whether a piece, or that there is none, is as it was read. The record may be gone. */
+/** Condition that the piece, or its absence, is unchanged since it was read. The record may have been deleted. */
 const isAsSeen = `iif(
       w.seen > 0,
       exists (select 1 from feedback f where ${isOfPiece} and f.change = w.seen),
@@ -85,7 +88,10 @@ const isAsSeen = `iif(
         and w.change > coalesce((select max(f.change) from earlier_feedback f where ${isOfPiece}), 0)
     )`;
 
-/** The same of one that waits, which has no number. In one moment another process may have given the same. */
+/**
+ * Condition that a waiting piece, which has no number, is unchanged. Another process may have given the same value in
+ * the same millisecond.
+ */
 const isAsSeenWaiting = `f.given_at = w.seen_at and (
       f.given_at < :now or (f.value, f.comment, f.source) is not (w.value, w.comment, w.source)
     )`;
@@ -95,16 +101,17 @@ const isGiven = ({ voice }: Change): boolean => voice.current !== undefined;
 const isThere = ({ voice }: Change): boolean => voice.stored > 0;
 const hasEnded = ({ voice }: Change): boolean => voice.ended.length > 0;
 const isLong = (change: Change): boolean => numberOf(change) > keptChanges;
-/** Whether one statement stores or removes the piece, and returns it. Others were withdrawn before they were stored. */
+/** True if one statement stores or removes the piece, and returns it. Others were withdrawn before they were stored. */
 const isReturned = (change: Change): boolean => isGiven(change) || isThere(change);
 
-// As bytes, as a query returns texts. A statement that begins with `with` would be taken for one.
+// As bytes, which is how a query returns texts. A statement that begins with `with` would be taken for a query.
 const returning = (place: string) => `returning cast(${place} || ' ' || name || ' ' || author as blob) as piece`;
 const returningPiece = returning("position"), returningWaiting = returning("workspace_id || ' ' || key");
 
 /**
- * Statements, in their order, and the changes that each is for. A piece that another process has changed since it was read
- * stays as it is. One whose record or workspace was deleted is not stored. Each piece that is stored or removed is returned.
+ * Statements in order, and the changes that each is for. A piece that another process has changed since it was read is
+ * left unchanged. A piece whose record or workspace was deleted is not stored. Each stored or removed piece is
+ * returned.
  */
 const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
   {
@@ -135,7 +142,7 @@ const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
       where not w.waits and w.withdraws and w.is_settled
     ) ${returningPiece}`,
   },
-  // Storing a record takes what waits for it only if its key is new. An expired one may not have been removed yet.
+  // Storing a record takes its waiting feedback only if its key is new. An expired key may not have been removed yet.
   {
     isFor: (change) => !isOnRecord(change) && isGiven(change),
     sql: `${withWanted(["place"])}
@@ -178,7 +185,7 @@ const writes: { isFor: (change: Change) => boolean; sql: string }[] = [
     ${returningPiece}`,
   },
   {
-    // Another process may have used some of the numbers for what was withdrawn since.
+    // Another process may have used some of the numbers for values withdrawn since.
     isFor: (change) => isOnRecord(change) && hasEnded(change),
     sql: `${withWanted(["place", "author", "ended"])}
     insert into earlier_feedback (position, name, author, change, value, comment, source, given_at, ended_at)
@@ -214,7 +221,7 @@ const findOvertaken = `${withWanted(["place", "author"])}
       or not exists (select 1 from earlier_feedback f where ${isOfPiece} and f.change = w.change - 1)
   end`;
 
-/** Removes expired pieces under the keys for which others wait from now on. */
+/** Removes expired pieces under keys that get new waiting pieces. */
 const removeExpiredUnderKeys = removeWaiting(
   `wanted w cross join waiting_feedback f on f.workspace_id = w.workspace_id and f.key = w.place
     where w.waits and not ${isValid("f.given_at")}`,
@@ -222,7 +229,7 @@ const removeExpiredUnderKeys = removeWaiting(
 );
 
 /**
- * Writes changes in one transaction. Returns the voices of those that something else was faster than, and how many pieces were
+ * Writes changes in one transaction. Returns the voices that another process changed first, and the number of pieces
  * dropped because they had waited too long.
  */
 export async function writeChanges(
@@ -255,11 +262,11 @@ export async function writeChanges(
   return { overtaken: new Set(Array.from(overtaken, ({ voice }) => voice)), expired };
 }
 
-/** A piece as the statements return it. */
+/** A piece in the form that the statements return. */
 const pieceOf = ({ workspace, subject: { position, recordKey }, voice: { name, author } }: Change): string =>
   `${position ?? `${workspace.id} ${recordKey}`} ${name} ${author}`;
 
-/** Does not count a piece that is withdrawn. */
+/** Stops counting a piece that is withdrawn. */
 function forget({ subject, authors }: Change): void {
   if (--authors.stored === 0) subject.names.stored--;
   subject.pieces.stored--;

@@ -1,5 +1,5 @@
-// Finds the records that feedback about sessions is on, however old they are. No index leads from a session to its records, since
-// each submit would have to write it, so the search looks each session up in every block of the log.
+// Finds the records for feedback on sessions, however old they are. Records are not indexed by session, since each
+// submit would have to write that, so the search looks up each session in every block of the log.
 import type { DeploymentRef } from "../common/reference.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
@@ -13,17 +13,17 @@ import { jsonTable } from "./statements.ts";
 export type Session = { deployId: DeploymentRef; sessionId: string };
 
 /**
- * The positions of the newest records of sessions, by their places in the list. Sessions without a record have none. Unless the
- * search is complete, it ran out of time, and those without a position may have a record.
+ * The positions of the newest records of sessions, by their places in the list. Sessions without a record have none.
+ * Unless the search is complete, it ran out of time, and sessions without a position may have a record.
  */
 export type SessionPositions = { refusal?: undefined; positions: ReadonlyMap<number, number>; isComplete: boolean };
 
-/** Why nothing was searched: the key is not valid, or may not give feedback. */
+/** Reason why nothing was searched: the key is invalid, or may not give feedback. */
 export type SearchRefusal = { refusal: "key_invalid" | "feedback_forbidden" };
 
 const sliceLength = { first: 4_096, most: 65_536 }; // positions that one query searches: some ms for 20 sessions
 
-// What was pruned of the workspace, or deleted by its retention, is not searched.
+// Skips records of the workspace that were pruned, or deleted by its retention.
 const startSql = `
   with ${jsonTable("named", ["deployment"], "deployments")}
   select coalesce(k.read_only and not k.submit_only, 0) as is_forbidden,
@@ -39,7 +39,7 @@ const startSql = `
   from api_key_secrets k cross join workspaces w on w.id = k.workspace_id
   where k.hash = :keyHash and (k.expires_at is null or k.expires_at > :now)`;
 
-// Of a session that has records in many blocks, one row for each of these is sorted, and not one for each record.
+// For each session, sorts one row per block instead of one per record.
 const sliceSql = `${blocksOfRange},
   ${jsonTable("session", ["place", "deployment", "id"], "sessions")}
   select place, max(position) as position from (

@@ -3,22 +3,22 @@ import { readSlotId, sha256 } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { FeedbackKind, FeedbackSource, FeedbackValue } from "../schema/feedback.ts";
 
-/** Who gives feedback: the bearer of an API key, or whoever manages a workspace. */
+/** The giver of feedback: the bearer of an API key, or the management of a workspace. */
 export type Giver = { keyHash: string } | { workspaceId: WorkspaceId };
 
 /**
- * The record that feedback is about: its id, its position in the log, or the SHA-256 of the idempotency key that it was sent
- * under or will be.
+ * The record that feedback is about: its id, its position in the log, or the SHA-256 of its idempotency key, which may
+ * not be used yet.
  */
 export type Target = { recordId: RecordId } | { position: number } | { recordKey: string };
 
-/** The record that its id or the idempotency key that it is sent under names. */
+/** Returns the target for a record's id or idempotency key. */
 export const targetOf = async (reference: string): Promise<Target> =>
   readSlotId("diag", reference) === undefined
     ? { recordKey: await sha256(reference) }
     : { recordId: reference as RecordId };
 
-/** A piece of feedback to give, or without a value to withdraw. Its author and its name tell it from others on the record. */
+/** A piece of feedback to give, or without a value to withdraw. Its author and its name identify it on the record. */
 export type Piece = {
   giver: Giver;
   target: Target;
@@ -29,7 +29,7 @@ export type Piece = {
   source: FeedbackSource;
 };
 
-/** What a workspace has settled about a name. */
+/** A workspace's rule for a name. */
 export type NameRule = {
   kind: FeedbackKind;
   isDeclared: boolean;
@@ -57,28 +57,28 @@ export const bytesOf = (
 
 export const toStored = (value: FeedbackValue): StoredValue => typeof value === "boolean" ? Number(value) : value;
 
-/** A workspace. It changes as pieces are decided. */
+/** A workspace. Its members change as pieces are decided. */
 export type Workspace = {
   id: WorkspaceId;
-  /** What is settled about the names of the pieces. */
+  /** The rules for the names of the pieces. */
   rules: Map<string, NameRule>;
-  /** Those of these names that it does not have yet. */
+  /** Names of the pieces that are new to the workspace. */
   newNames: Set<string>;
   hasDeclared: boolean;
-  /** How many names it has in all. */
+  /** Number of names in the workspace. */
   names: number;
-  /** How many places its pieces take that wait for their records. */
+  /** Number of places taken by its pieces that wait for their records. */
   waiting: number;
 };
 
-/** How many there are: as it is stored, and with the pieces that are decided. */
+/** A number: as stored, and including the decided pieces. */
 export type Count = { stored: number; decided: number };
 
 /** A record, or an idempotency key under which none has arrived. Of an overfull record not all pieces are counted. */
 export type Subject = {
   position: number | null;
   recordKey: string | null;
-  /** How many names of feedback it has. */
+  /** Number of its names of feedback. */
   names: Count;
   pieces: Count;
   /** Of authors, labels and comments, with the pieces that are decided. */
@@ -102,35 +102,35 @@ export type Said = {
   bytes: number;
 };
 
-/** An author with a name on a record. It changes as pieces are decided. */
+/** An author with a name on a record. Its members change as pieces are decided. */
 export type Voice = {
   name: string;
   author: string;
   current: Said | undefined;
-  /** The number of the last change, whether it still holds or was withdrawn. */
+  /** The number of the last change, current or withdrawn. */
   lastChange: number;
-  /** The number of what is stored, or 0. */
+  /** The number of the stored change, or 0. */
   stored: number;
-  /** What was decided and then replaced or withdrawn before it was stored. */
+  /** Values that were decided, and then replaced or withdrawn before they were stored. */
   ended: Said[];
 };
 
-/** What there is before a piece is given. */
+/** The state before a piece is given. */
 export type State = {
   /** Null if the giver's API key is invalid. */
   workspace: Workspace | null;
-  /** Whether the giver's key may not give feedback. */
+  /** True if the giver's key may not give feedback. */
   isForbidden: boolean;
   /** The only deployment that the giver's key is for. */
   onlyDeployId: DeploymentId | null;
   recordId: RecordId | null;
   deployId: DeploymentId | null;
-  /** Whether a record has arrived under the idempotency key. If it is not found, it was deleted. */
+  /** True if a record has arrived under the idempotency key. If it is not found, it was deleted. */
   hasArrived: boolean;
-  /** Whether the giver may see the record, if there is one. */
+  /** True if the giver may see the record, if there is one. */
   isOwn: boolean;
   subject: Subject;
-  /** How many authors the name has on the record. */
+  /** Number of authors of the name on the record. */
   authors: Count;
   voice: Voice;
 };

@@ -1,4 +1,4 @@
-// Counts feedback by its names: means of numbers, shares of true, and how frequent labels are.
+// Counts feedback by name: means of numbers, shares of true, and frequencies of labels.
 import { getOrAdd } from "../common/maps.ts";
 import type { FeedbackKind, FeedbackStats } from "../schema/feedback.ts";
 import { meanInterval, wilson } from "./intervals.ts";
@@ -140,10 +140,10 @@ export const feedbackMoments = ({ pieces, mean, squares, cubes }: FeedbackTally)
   third: cubes / pieces,
 });
 
-/** How many booleans are true. */
+/** Number of booleans that are true. */
 export const truesOf = ({ pieces, mean }: FeedbackTally): number => Math.round(mean * pieces);
 
-/** As precise as a sum of many parts is. */
+/** Rounds to 12 digits, the precision of a sum of many parts. */
 const rounded = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(12));
 
 const maxTies = 10; // labels more whose texts tell which of them are shown

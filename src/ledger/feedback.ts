@@ -1,5 +1,5 @@
-// Feedback on records: what may be given, and what becomes of it. Together with the triggers of its tables, this file,
-// feedback-rows.ts and waiting-feedback.ts alone write them.
+// Feedback on records: checks it, and decides its effect. Only this file, feedback-rows.ts, waiting-feedback.ts and the
+// triggers of the feedback tables write those tables.
 import * as errors from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
@@ -13,10 +13,10 @@ import { bytesOf, recordLimits, toStored } from "./feedback-state.ts";
 import type { NameRule, Piece, Said, State, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
 import { placesOf, waitingLimits } from "./waiting-feedback.ts";
 
-/** `rule` is what the workspace has settled about the name. */
+/** `rule` is the workspace's rule for the name. */
 export type RefusedFeedback = { refusal: FeedbackRefusal; rule: NameRule | undefined };
 
-/** `recordId` is null while the feedback waits for its record. `isChanged` says whether anything was written. */
+/** `recordId` is null while the feedback waits for its record. `isChanged` is true if anything was written. */
 export type StoredFeedback = {
   refusal?: undefined;
   workspaceId: WorkspaceId;
@@ -31,9 +31,9 @@ export const maxNames = 1_000; // of feedback in a workspace
 const maxAttempts = 10;
 
 /**
- * Gives and withdraws feedback, in order, in one transaction. Pieces whose voice something else changed meanwhile are decided
- * again, but not forever: then they are refused alone. `expired` is how many pieces were dropped because no record came for
- * them.
+ * Gives and withdraws feedback, in order, in one transaction. Pieces whose voice was changed concurrently are decided
+ * again, up to `maxAttempts` times, and then refused alone. `expired` is the number of pieces dropped because their
+ * record never arrived.
  */
 export async function giveFeedback(
   database: Database,
@@ -70,12 +70,14 @@ const toChange = (
   seenAt: subject.position === null ? before?.givenAt ?? null : null,
 });
 
-/** Whether a piece that waits is again what is stored, of the same moment. It has no history, so there is nothing to write. */
+/**
+ * True if a waiting piece equals the stored one, including its time. It has no history, so there is nothing to write.
+ */
 const isRestored = ({ subject, voice: { current } }: State, before: Said | undefined): boolean =>
   subject.position === null && before !== undefined && current?.value === before.value &&
   current.comment === before.comment && current.source === before.source && current.givenAt === before.givenAt;
 
-/** What a piece comes to. What it changes is in its state then. */
+/** Decides a piece, and applies its change to the state. */
 function decide(piece: Piece, state: State, now: number): FeedbackResult {
   const { workspace, voice, recordId, deployId } = state;
   const { current } = voice;
@@ -126,7 +128,7 @@ function withdraw(state: State): void {
 /** How many places the piece takes that is there. */
 const placesTaken = ({ voice: { current } }: State): number => current === undefined ? 0 : placesOf(current.bytes);
 
-/** Takes places for a piece that waits, in place of those of the piece that is there. */
+/** Takes places for a waiting piece, which replaces the current one. */
 function takePlaces(state: State, places: number): void {
   const { workspace, subject } = state;
   if (subject.position !== null) return;
@@ -178,7 +180,7 @@ function refusalOf(piece: Piece, state: State): FeedbackRefusal | undefined {
   return rule === undefined && workspace.names >= maxNames ? "too_many_names_of_workspace" : undefined;
 }
 
-/** Whether the declaration of a name allows a value of its kind. */
+/** True if the declaration of a name allows a value of its kind. */
 function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue): boolean {
   if (typeof value === "string") return labels === null || labels.includes(value);
   return typeof value === "boolean" || value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity);
@@ -186,7 +188,7 @@ function isAllowed({ minimum, maximum, labels }: NameRule, value: FeedbackValue)
 
 type Refused = Piece & { rule: NameRule | undefined };
 
-/** Why feedback was refused. Nothing of it is stored. */
+/** Refusals of feedback, of which nothing is stored. */
 const refusals = {
   key_invalid: ({ giver }: Refused) =>
     "keyHash" in giver ? errors.invalidApiKey() : errors.notFound("Workspace", giver.workspaceId),
@@ -206,7 +208,7 @@ const refusals = {
 };
 export type FeedbackRefusal = keyof typeof refusals;
 
-/** Says why feedback was not stored. */
+/** The refusal that explains why feedback was not stored. */
 export const toRefusalOf = ({ refusal, rule }: RefusedFeedback, piece: Piece): Refusal =>
   refusals[refusal]({ ...piece, rule });
 
@@ -214,7 +216,7 @@ export const toRefusalOf = ({ refusal, rule }: RefusedFeedback, piece: Piece): R
 const describeTarget = (target: Target): string =>
   "recordId" in target ? target.recordId : "position" in target ? "of that session" : "of this idempotency key";
 
-/** What a declared name allows, as the end of a sentence. */
+/** The values that a declared name allows, as the end of a sentence. */
 const describeAllowed = ({ labels, minimum, maximum }: NameRule): string =>
   labels !== null
     ? `one of ${errors.listed(labels)}`

@@ -1,4 +1,4 @@
-// The numbers of single records, as the index has them, with their models and what they cost.
+// Figures of single records from the index, with their models and costs.
 import { readSlotId } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
@@ -9,7 +9,7 @@ import type { Costing, MeasuredRecord } from "./slices.ts";
 
 export type Placed = { id: RecordId; position: number; deployId: DeploymentId };
 
-/** Where records are, of those that exist in a workspace. */
+/** Finds the places of records by id. Leaves out ids that the workspace does not have. */
 export async function placeRecords(
   database: Database,
   workspaceId: WorkspaceId,
@@ -36,7 +36,7 @@ export async function placeRecords(
   }));
 }
 
-/** The numbers of records at these places, by their positions. `deployIds` are those of the costing. */
+/** The figures of records at these places, by position. `deployIds` are those of the costing. */
 export async function measureRecords(
   database: Database,
   placed: readonly Placed[],
@@ -54,7 +54,7 @@ export async function measureRecords(
   return found;
 }
 
-const nearby = 256; // positions that are read in vain rather than by another query
+const nearby = 256; // maximum gap of unneeded positions to read instead of starting another query
 
 /** Ranges of the log that contain all positions. */
 function rangesOf(positions: number[]): LogRange[] {

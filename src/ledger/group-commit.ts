@@ -1,16 +1,16 @@
-// Group commit: items that arrive while a group is being decided wait and form the next one, so they share the cost of a
-// transaction. One group is decided at a time. The caller defines what an item is and how a group is decided.
+// Group commit: items that arrive while a group is being decided form the next one, and share the cost of a
+// transaction. One group is decided at a time. The caller defines items and how a group is decided.
 import { clientGone, overloaded, replyLost, waitedTooLong } from "../common/errors.ts";
 import { endOfTick } from "../database/yielding.ts";
 import { createWaitingRoom } from "./waiting-room.ts";
 import type { GroupLimits, Waiter } from "./waiting-room.ts";
 
 type Decider<Item, Result, Attempt> = {
-  /** What all attempts at one group share. */
+  /** State shared by all attempts at one group. */
   begin(): Attempt;
   /**
-   * Decides a group, all or nothing. After an indeterminate failure it is called again with the same `attempt`, and must
-   * not take effect twice. Then an item may have no result: it had no effect, and the reason is lost.
+   * Decides a group, all or nothing. After an indeterminate failure it is called again with the same `attempt`, and
+   * must not take effect twice. Then an item may have no result: it had no effect, and the reason is lost.
    */
   decide(items: Item[], attempt: Attempt): Promise<Map<Item, Result>>;
   /**
@@ -26,9 +26,12 @@ type Decider<Item, Result, Attempt> = {
   ownerOf(item: Item): string;
   /** Items with the same conflict key are never in one group: they are decided one after the other. */
   conflictKey(item: Item): string | undefined;
-  /** Whether nobody waits for the item's result any more. Such an item is dropped. */
+  /** True if the client no longer waits for the item's result. Such an item is dropped. */
   isGone(item: Item): boolean;
-  /** Whether deciding the item writes nothing. A group of only such items can be decided while the database cannot write. */
+  /**
+   * True if deciding the item writes nothing. A group of only such items can be decided while the database cannot
+   * write.
+   */
   isReadOnly(item: Item): boolean;
 };
 
@@ -43,7 +46,9 @@ const maxPauseMs = 500; // between two attempts
 const slowMs = 3; // a decision that takes longer waits for a server or a slow disk
 const maxWaitMs = 100; // for others, after a decision that took longer, as in an outage
 
-/** `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms. */
+/**
+ * `submit` decides an item in a group with others. `countWaiting` counts the items without a result. `clock` is in ms.
+ */
 export function groupCommit<Item, Result, Attempt>(
   decider: Decider<Item, Result, Attempt>,
   limits: GroupLimits,
@@ -53,7 +58,7 @@ export function groupCommit<Item, Result, Attempt>(
   const room = createWaitingRoom<Pending<Item, Result>>(limits);
   let underWay = 0;
   let isRunning = false;
-  // Of the group before: its size, how long it took to decide, at most `maxWaitMs`, and when it was decided.
+  // The previous group: its size, how long it took to decide, at most `maxWaitMs`, and when it was decided.
   let lastSize = 0, tookMs = 0, endedAt = 0;
 
   /** Rejects at once if the waiting room is full. */
@@ -94,7 +99,8 @@ export function groupCommit<Item, Result, Attempt>(
         lastSize = group.length;
         endedAt = clock();
         tookMs = Math.min(endedAt - began, maxWaitMs);
-        // Others have as long as the group took. A request is read in several ticks, each of which would else wait for a group.
+        // Leaves others as much time as the group took. A request is read in several ticks, each of which would
+        // otherwise wait for a group.
         while (isCut && clock() - endedAt < tookMs) await endOfTick();
       }
       underWay = 0;
@@ -103,7 +109,7 @@ export function groupCommit<Item, Result, Attempt>(
     isRunning = false;
   }
 
-  /** It is the host that tells. If it throws, the loop that decides all groups must go on. */
+  /** Calls the host's check. If it throws, the loop that decides all groups must go on. */
   function isGone({ item }: Pending<Item, Result>): boolean {
     try {
       return decider.isGone(item);
@@ -121,9 +127,9 @@ export function groupCommit<Item, Result, Attempt>(
   }
 
   /**
-   * After a slow group, waits for as many items as it had. Most clients send again once they are answered, and those that come
-   * a little later than the first would otherwise wait for the group after this one. Stops when as much time has passed since
-   * the slow group as it took, or when nothing has arrived for a quarter of that time.
+   * After a slow group, waits for as many items as it had. Most clients send again once they are answered, and those
+   * slightly later than the first would otherwise wait for the group after this one. Stops when as much time has passed
+   * since the slow group as it took, or when nothing has arrived for a quarter of that time.
    */
   async function untilOthersFollow(): Promise<void> {
     if (tookMs < slowMs) return;
@@ -180,7 +186,7 @@ export function groupCommit<Item, Result, Attempt>(
   return { submit, countWaiting: () => room.count() + underWay };
 }
 
-/** Takes the time once, so that every item is in exactly one of the lists. */
+/** Splits by one reading of the time, which puts every item in exactly one list. */
 function splitByTime<Item extends { deadline: number }>(
   items: Item[],
   now: number,

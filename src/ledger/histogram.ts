@@ -1,8 +1,8 @@
-// Counts of values by bucket, from which percentiles follow. They take no more memory for more values.
+// Counts of values by bucket, for percentiles. Their memory does not grow with the number of values.
 
 /**
- * How many values each bucket has. The last values stand in a list, which takes the least memory for few of them. It is
- * counted in pages of buckets once it is long.
+ * Number of values in each bucket. The last values are kept in a list, which takes the least memory for few of them. A
+ * long list is counted in pages of buckets.
  */
 export type Histogram = { last: number[]; pages: Map<number, Uint32Array | Uint16Array> };
 
@@ -36,7 +36,7 @@ export function addHistogram(histogram: Histogram, { last, pages }: Histogram): 
   }
 }
 
-/** The same in less memory, for fewer than 2^16 values and only to be read. */
+/** Copies a histogram into less memory. It must have fewer than 2^16 values, and is only for reading. */
 export function packed(histogram: Histogram): Histogram {
   if (histogram.pages.size === 0) return histogram;
   countLast(histogram);
@@ -46,7 +46,7 @@ export function packed(histogram: Histogram): Histogram {
   };
 }
 
-/** Roughly how many bytes of memory it takes. */
+/** Approximate memory in bytes. */
 export const histogramBytes = ({ last, pages }: Histogram): number =>
   [...pages.values()].reduce((bytes, { byteLength }) => bytes + 100 + byteLength, 100 + 8 * last.length);
 
@@ -60,17 +60,17 @@ export function eachCount(histogram: Histogram, visit: (bucket: number, count: n
   }
 }
 
-/** In ms. Statistics count a longer latency as this one, so that no sum, mean or variance overflows. */
+/** In ms. Statistics count a longer latency as this one, which keeps sums, means and variances finite. */
 export const maxLatency = 1e12;
 
-/** A latency as statistics count it, for any number: from 0 to `maxLatency`. */
+/** A latency for statistics, from any number: from 0 to `maxLatency`. */
 export const boundLatency = (latency: number): number => latency > 0 ? Math.min(latency, maxLatency) : 0;
 
-// Latencies below a second are rounded to a tenth of a millisecond, longer ones to four digits: 9,000 buckets per power of
-// ten. The buckets are numbered from 0 and from 10,000 on.
+// Latencies below a second are rounded to a tenth of a millisecond, longer ones to four digits: 9,000 buckets per power
+// of ten. The buckets are numbered from 0 and from 10,000 on.
 const fine = 10_000, perPower = 9_000;
 
-/** The bucket of any number. Its steps are bounded, since those of a loop would grow with the number. */
+/** The bucket of any number. Takes a bounded number of steps, since bounding the latency bounds the loop. */
 export function latencyBucket(latency: number): number {
   const bounded = boundLatency(latency);
   if (bounded < 1000) return Math.round(bounded * 10);
@@ -79,21 +79,22 @@ export function latencyBucket(latency: number): number {
   return fine + (power - 3) * perPower + Math.round(bounded / unit) - 1000;
 }
 
-/** The latency that a bucket stands for, in ms. */
+/** The latency of a bucket, in ms. */
 export function latencyOf(bucket: number): number {
   if (bucket < fine) return bucket / 10;
   const power = Math.floor((bucket - fine) / perPower);
   return (1000 + (bucket - fine) % perPower) * 10 ** power;
 }
 
-// Other numbers are rounded half up to four digits: a bucket has these and a power of ten. Zero has a bucket of its own.
+// Other numbers are rounded half up to four digits: a bucket encodes these and a power of ten. Zero has a separate
+// bucket.
 const zero = 0, offset = 100;
 const toBucket = (digits: number, power: number): number =>
   digits === 10_000 ? toBucket(1000, power + 1) : (power + offset) * 10_000 + digits;
 
 /**
- * The bucket of a whole number times 10^`exponent`. Of numbers it takes those up to 2^53 - 1 as they are, a greater one as
- * that, and anything else as 0.
+ * The bucket of a whole number times 10^`exponent`. A `number` above 2^53 - 1 counts as that, and anything not at least
+ * 1 as 0.
  */
 export function digitsBucket(whole: number | bigint, exponent: number): number {
   if (!(whole >= 1)) return zero;
@@ -109,7 +110,7 @@ export function digitsBucket(whole: number | bigint, exponent: number): number {
   return toBucket(Math.round(unit === 1 ? digits : bounded / unit), power);
 }
 
-/** The number that such a bucket stands for: `digits` × 10^`exponent`. */
+/** The number of a bucket: `digits` × 10^`exponent`. */
 export const digitsOf = (bucket: number): { digits: number; exponent: number } =>
   bucket === zero ? { digits: 0, exponent: 0 } : {
     digits: bucket % 10_000,
@@ -121,7 +122,7 @@ export function numberOf(bucket: number): number {
   return Number(`${digits}e${exponent}`);
 }
 
-/** Which of so many ordered values is the smallest that at least a share of all do not exceed (nearest rank), from 1. */
+/** Rank, from 1, of the smallest ordered value that at least a share of all do not exceed (nearest rank). */
 const rankOf = (share: number, total: number): number => Math.max(1, Math.ceil(share * total));
 
 /** The buckets at some shares of the ordered values, which rise. Undefined without values. */

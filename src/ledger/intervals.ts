@@ -1,9 +1,9 @@
-// Intervals of 95 %: how far chance alone may have moved a number.
+// 95 % intervals: how far chance alone may have moved a number.
 const z = 1.959963984540054; // the 97.5 % quantile of the normal distribution
 
 export type Interval = { low: number; high: number };
 
-/** The Wilson interval of a share of `count` in `total`, which is not 0. */
+/** The Wilson interval of a share of `count` in `total`, which must not be 0. */
 export function wilson(count: number, total: number): Interval {
   const share = count / total, square = z * z / total;
   const centre = share + square / 2;
@@ -15,7 +15,7 @@ export function wilson(count: number, total: number): Interval {
   };
 }
 
-/** How many of `total` something holds for. */
+/** A share: `count` out of `total`. */
 export type Counted = { count: number; total: number };
 
 /** The Newcombe interval of the difference of two shares, b - a, from their Wilson intervals. */
@@ -49,7 +49,7 @@ export const quantileOfT = (freedom: number): number =>
 
 export const leastValues = 30; // below, the mean of values that are not normally distributed is not either
 
-/** The interval of a mean by Student's t distribution. Undefined for a few values. */
+/** The interval of a mean by Student's t distribution. Undefined for fewer than `leastValues` values. */
 export function meanInterval({ count, mean, variance }: Moments): Interval | undefined {
   if (count < leastValues) return undefined;
   const width = quantileOfT(count - 1) * Math.sqrt(variance / count);

@@ -1,5 +1,6 @@
-// Tallies that a process keeps of parts of the log, so that it reads again only what has changed. They hold until a record of
-// the part changes, or feedback on one, which the table changed_blocks counts. All else that they follow from is in their keys.
+// Cached tallies of parts of the log, which leave only changed parts to read again. They are valid until a record of
+// the part changes, or feedback on one, which the table changed_blocks counts. Their keys contain everything else that
+// they depend on.
 import { createCache } from "../common/cache.ts";
 import type { Cache } from "../common/cache.ts";
 import { sha256 } from "../common/ids.ts";
@@ -16,19 +17,25 @@ import type { ScanOptions } from "./scan.ts";
 import type { MeasuredRecord } from "./slices.ts";
 import { bytesOf, packedPart, packedTally } from "./tally.ts";
 
-/** What was counted of a deployment in a part of the log in some state, and the times of its oldest and newest record, in Unix ms. */
+/**
+ * Tallies of a deployment in a part of the log in some state, and the times of its oldest and newest record, in Unix
+ * ms.
+ */
 type CountedPart = { state: string; oldest: number; newest: number; versions: Group[]; bytes: number };
 
-/** `length` is that of a part, in positions, a multiple of 256. Of one with more tallies than `maxTallies`, none is kept. */
+/**
+ * `length` is that of a part, in positions, a multiple of 256. A part with more tallies than `maxTallies` is not
+ * cached.
+ */
 type Limits = { length: number; maxTallies: number; maxBytes: number };
 export type KeptTallies = Limits & { parts: Cache<CountedPart> };
 
 const usualLimits: Limits = {
   length: 16384, // To read them takes some 30 ms
-  maxTallies: 1024, // some 1 MB. Counting fewer than 16 records for each anew takes little longer
-  maxBytes: 32 * 1024 * 1024, // some 2 million records. Of more, what is read last is read anew
+  maxTallies: 1024, // some 1 MB. Counting fewer than 16 records for each again takes little longer
+  maxBytes: 32 * 1024 * 1024, // some 2 million records. With more, the part read last is read again
 };
-const maxDeployments = 256; // that are counted by themselves
+const maxDeployments = 256; // that are counted separately
 const partsAtOnce = 8; // that are counted in one pass
 const tallyWeight = 16; // of feedback, which takes as much memory as a tally
 
@@ -37,7 +44,7 @@ export function createKeptTallies(given: Partial<Limits> = {}): KeptTallies {
   return { ...limits, parts: createCache(limits.maxBytes) };
 }
 
-/** Whether tallies of such records are kept. Only versions and times may be chosen. */
+/** True if tallies of these records are cached. The filter may have only versions and times. */
 export function isKept({ filter, reads }: ScanOptions): boolean {
   const { deployIds, promptVersions: _versions, from: _from, to: _to, ...others } = filter;
   return deployIds.length <= maxDeployments && Object.values(others).every((value) => value === undefined) &&
@@ -45,8 +52,8 @@ export function isKept({ filter, reads }: ScanOptions): boolean {
 }
 
 /**
- * Counts the records of a range as a scan of it does. What follows the last whole part of the log is scanned, and so are parts
- * that a limit of time divides, and those with too many tallies.
+ * Counts the records of a range like a scan of it. Scans what follows the last whole part of the log, parts that a time
+ * limit divides, and parts with too many tallies.
  */
 export async function countKept(
   database: Database,
@@ -97,11 +104,12 @@ async function openParts(
   const names = [...reads?.feedback?.names ?? []];
   const view = await sha256(JSON.stringify([costing.prices, [...failures], names, interval]));
   const keysOf = (part: number) => deployIds.map((deployId) => `${view} ${deployId} ${part}`);
-  // That these deployments together have too many tallies. Each may have few.
+  // Marks that these deployments together have too many tallies. Each may have few.
   const all = await sha256(deployIds.join()), crowdedKeyOf = (part: number) => `${view} ${all} ${part}`;
-  // They are read before the records, so that a part that changes meanwhile is counted again the next time.
+  // States are read before the records: a part that changes in between is counted again the next time.
   const states = await readStates(database, range, length);
-  // Of what was found and kept. It must not evict itself: if all is read in turn, nothing would be found the next time.
+  // Bytes found and cached for this call. It must not evict its own parts: if all are read in turn, none would be found
+  // the next time.
   let held = 0;
   function keep(key: string, counted: CountedPart): void {
     if (held + counted.bytes > maxBytes) return;
@@ -109,18 +117,18 @@ async function openParts(
     parts.set(key, counted, counted.bytes);
   }
   return {
-    /** What was counted of a part, if it still holds. */
+    /** The cached tallies of a part, if they are still valid. */
     find(part: number): CountedPart[] | "crowded" | undefined {
       const isSame = (each: CountedPart | undefined) => each?.state === states.get(part);
       if (isSame(parts.get(crowdedKeyOf(part)))) return "crowded";
       const found = keysOf(part).map((key) => parts.get(key));
       return found.every(isSame) ? found as CountedPart[] : undefined;
     },
-    /** What was found is in use from now on. */
+    /** Counts found tallies as in use. */
     hold(found: CountedPart[] | "crowded"): void {
       held += found === "crowded" ? partBytes : found.reduce((bytes, each) => bytes + each.bytes, 0);
     },
-    /** Counts parts, and keeps what was counted. */
+    /** Counts parts, and caches the tallies. */
     async count({ first, end }: LogRange, report: (share: number) => void): Promise<(CountedPart[] | "crowded")[]> {
       const tallies = Array.from({ length: end - first }, () => 0);
       const counters = tallies.map(() => deployIds.map(() => createPartCounter(interval)));
@@ -152,8 +160,8 @@ async function openParts(
 }
 
 /**
- * The states of some parts: how often their records, or feedback on them, were changed, and the newest commit. In a database
- * that was restored from a backup, another commit has the positions of one that is lost.
+ * The states of some parts: how often their records, or feedback on them, were changed, and the newest commit. After a
+ * restore from a backup, a different commit may have the positions of one that was lost.
  */
 async function readStates(database: Database, { first, end }: LogRange, length: number): Promise<Map<number, string>> {
   const rows = await database.read({
@@ -185,7 +193,7 @@ function createPartCounter(interval: Interval) {
     finish(state: string): CountedPart {
       const versions = counter.finish().groups.map(({ group, tally, parts }) => ({
         group,
-        // Those of the parts tell its latencies.
+        // Its latencies are those of the parts.
         tally: packedTally({ ...tally, latencies: emptyHistogram() }),
         parts: parts.map(({ group, at, tally }) => ({ group, at, tally: packedPart(tally) })),
       }));
@@ -197,7 +205,7 @@ function createPartCounter(interval: Interval) {
 const isDivided = ({ oldest, newest }: CountedPart, { from, to }: TimeRange, { splitAt }: Division): boolean =>
   [from, to, splitAt].some((at) => at !== undefined && oldest < at && at <= newest);
 
-/** Adds what was counted of a part that no limit of time divides. */
+/** Adds the tallies of a part that no time limit divides. */
 function addPart(counter: Counter, ofDeployments: CountedPart[], { promptVersions, from, to }: ScanOptions["filter"]) {
   for (const [deployment, { oldest, newest, versions }] of ofDeployments.entries()) {
     if (newest < (from ?? -Infinity) || oldest >= (to ?? Infinity)) continue;

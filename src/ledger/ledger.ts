@@ -1,5 +1,6 @@
 // The ledger decides requests. In the same transaction it counts and logs the accepted ones, and stores their records.
-// Nothing else writes quota_usage, commits, calls or diagnoses, so quota used = calls = reads served + records stored.
+// Only the ledger writes quota_usage, commits, calls and diagnoses, so quota used = calls = reads served + records
+// stored.
 import type { Clock } from "../common/domain.ts";
 import { newCommitId } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -21,19 +22,22 @@ import type { Attempt } from "./statements.ts";
 import type { GroupLimits } from "./waiting-room.ts";
 
 export type Ledger = {
-  /** Decides a request and counts it. Requests that arrive while others are being decided share the next transaction. */
+  /**
+   * Decides a request and counts it. Requests that arrive while others are being decided share the next transaction.
+   */
   admit<A extends Read | Submit>(admission: A): Promise<Refused | (A extends Read ? Served : Recorded)>;
   /**
-   * Returns what the key's workspace has used of this month's quota and, for `revisions`, its deployments. Returns undefined
-   * if the key is invalid. Costs no quota. `workspaceId` is the key's workspace, if an earlier request found it.
+   * Returns the quota that the key's workspace has used this month and, for `revisions`, its deployments. Returns
+   * undefined if the key is invalid. Costs no quota. `workspaceId` is the key's workspace, if an earlier request found
+   * it.
    */
   check(keyHash: string, operation?: Check["operation"], workspaceId?: WorkspaceId): Promise<Checked | undefined>;
-  /** How many requests wait for a decision. */
+  /** Number of requests that wait for a decision. */
   countWaiting(): number;
 };
 
-// An id has two hexadecimal digits for the slot in its commit. A libSQL server takes 5 MB per argument, and a character of a
-// document may take three bytes there.
+// An id has two hexadecimal digits for the slot in its commit. A libSQL server takes 5 MB per argument, and a character
+// of a document may take three bytes there.
 const groupLimits: GroupLimits = {
   items: 256,
   size: 1_500_000,
@@ -82,9 +86,9 @@ export function createLedger(
 const isReadOnly = ({ operation }: Admission): boolean => operation === "check" || operation === "revisions";
 
 function createDecide(database: Database, { commitSeconds, groupSize }: Telemetry, prompts: PromptCache) {
-  // After a group in which nothing could be accepted, the next group is read first, without the write lock that accepting
-  // takes. So a flood of refused requests does not keep other processes from writing. A lone request is not read first,
-  // so that it takes one round trip.
+  // After a group in which nothing could be accepted, the next group is read first, without the write lock that
+  // accepting takes: a flood of refused requests must not block other processes from writing. A lone request is not
+  // read first, as it should take one round trip.
   let readBeforeWrite = false;
 
   return async (admissions: Admission[], attempt: Attempt): Promise<Map<Admission, Decision>> => {

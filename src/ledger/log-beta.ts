@@ -1,4 +1,4 @@
-// The logarithm of the beta function, as the sequences of rollouts need it.
+// The logarithm of the beta function, for the sequences of rollouts.
 
 /** By Stirling's series, after a shift to where its error is below 1e-15. `x` is above 0. */
 function logGamma(x: number): number {

@@ -1,5 +1,5 @@
-// Reads a slice of the log to verify it: the commits, calls and records of some positions. Each column is read as one list,
-// because rows would take several times as long.
+// Reads a slice of the log to verify it: the commits, calls and records of some positions. Each column is read as one
+// list, because rows would take several times as long.
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import type { LogRange } from "./blocks.ts";
@@ -20,7 +20,7 @@ type Calls = {
 };
 type Records = { positions: number[]; deployIds: string[]; versions: (number | null)[] };
 
-/** `deletions` stand in for the records that were deleted. `pruned` are the rows of `newlyPruned`. */
+/** `deletions` replace the deleted records. `pruned` are the rows of `newlyPruned`. */
 export type LogSlice = {
   end: number;
   commits: Commits;
@@ -83,8 +83,8 @@ const sliceSql = `
   select *${", null".repeat(Object.values(tables).flatMap(Object.keys).length)} from (${newlyPruned})`;
 
 /**
- * Reads the first slice of a range. It ends where a commit begins, so that no commit is split. `since` has the start of the log
- * and the last pruning, as they were when counting began.
+ * Reads the first slice of a range. It ends where a commit begins, which keeps commits whole. `since` has the start of
+ * the log and the last pruning, as they were when counting began.
  */
 export async function readLogSlice(
   database: Database,

@@ -1,8 +1,8 @@
 // The difference of two means, and how far chance may have moved it at one time.
 //
-// The mean of skewed values depends on rare ones. A small arm may have none of them yet, or too many, and then its variance is as
-// wrong as its mean. So there are two standard errors of a difference: by the variance of each arm (Welch), and by the pooled
-// variance. Of arms with the same distribution, the larger of the two is safe in both cases.
+// The mean of skewed values depends on rare ones. A small arm may have none of them yet, or too many, and then its
+// variance is as wrong as its mean. So a difference has two standard errors: by the variance of each arm (Welch), and
+// by the pooled variance. For arms with the same distribution, the larger of the two is safe in both cases.
 import { leastValues, quantileOfT } from "./intervals.ts";
 import type { Interval, Moments } from "./intervals.ts";
 
@@ -23,7 +23,7 @@ export type Spread = {
 
 export type MeanDifference = {
   difference: number;
-  /** How much the arms tell together, na · nb / (na + nb): half of what each of two equal arms has. */
+  /** The weight of the arms together, na · nb / (na + nb): half the count of each of two equal arms. */
   weight: number;
   /** The number of values of the smaller arm. */
   fewest: number;
@@ -81,11 +81,12 @@ export function meanDifference(steps: MeanStep[]): MeanDifference | undefined {
   };
 }
 
-// A mean of n values with a skewness of g has one of g / √n. For a 95 % interval, n should be above 25 g² (Cochran 1977).
+// A mean of n values with a skewness of g has one of g / √n. For a 95 % interval, n should be above 25 g² (Cochran
+// 1977).
 const mostSkewed = 0.2;
 
 /**
- * The interval of 95 % of a difference at one time. Of one step it is that of Welch, unless the difference is skewed: then it
+ * The 95 % interval of a difference at one time. For one step it is Welch's, unless the difference is skewed: then it
  * is at least as wide as by the pooled variance.
  */
 export function intervalOf({ difference, own, pooled }: MeanDifference): Interval {

@@ -1,25 +1,27 @@
 // The difference of two means, at any time: an asymptotic confidence sequence.
 //
-// Its boundary is that of the mixture of normal effects against a variance that is estimated: the sequential t test (Lai 1976;
-// Lindon, Ham, Tingley and Bojinov 2022, "Anytime-valid linear models and regression adjusted causal inference in randomized
-// experiments"). It is exact for normal values whose variance is that of both arms, and with many of them that of Robbins
-// (1970), which Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2021), "Time-uniform central limit theory and asymptotic
-// confidence sequences", have for other values. Two things keep values that are far from normal from being called different:
+// Its boundary is that of the mixture of normal effects against a variance that is estimated: the sequential t test
+// (Lai 1976; Lindon, Ham, Tingley and Bojinov 2022, "Anytime-valid linear models and regression adjusted causal
+// inference in randomized experiments"). It is exact for normal values whose variance is that of both arms, and with
+// many of them that of Robbins (1970), which Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2021), "Time-uniform
+// central limit theory and asymptotic confidence sequences", have for other values. Two things keep values that are far
+// from normal from being called different:
 //
-// - It takes the wider of two sequences: by the variance of each arm, and by the pooled variance (see mean-difference.ts).
-// - Each is widened by the skewness of the difference, as in the first term of the expansion of Cornish and Fisher, z² g / 6.
-//   That vanishes with more values, and it is largest for a rare value that has been seen once.
+// - It takes the wider of two sequences: by the variance of each arm, and by the pooled variance (see
+//   mean-difference.ts).
+// - Each is widened by the skewness of the difference, as in the first term of the expansion of Cornish and Fisher, z²
+//   g / 6. That vanishes with more values, and it is largest for a rare value that has been seen once.
 //
-// Latency, cost and tokens have heavy tails, so they are compared on the log scale, where the difference is that of the logs
-// of geometric means.
+// Latency, cost and tokens have heavy tails, so they are compared on the log scale, where the difference is that of the
+// logs of geometric means.
 import type { Interval } from "./intervals.ts";
 import type { MeanDifference, Spread } from "./mean-difference.ts";
 
 const tuned = 250; // the weight at which the sequence is narrowest against the interval: 500 records of each arm
 
 /**
- * The width of the sequence on each side, in standard errors that are estimated with these degrees of freedom. That of an
- * interval at one time is 1.96. Infinity if they are too few for the level.
+ * The width of the sequence on each side, in standard errors that are estimated with these degrees of freedom. That of
+ * an interval at one time is 1.96. Infinity if they are too few for the level.
  */
 export function widthAt(weight: number, level: number, freedom: number): number {
   // The optimum of the boundary for a time (Waudby-Smith and others, appendix B.2).
@@ -31,8 +33,9 @@ export function widthAt(weight: number, level: number, freedom: number): number 
 }
 
 /**
- * The confidence sequence of a difference of means. Undefined with too few values for the level, and if all values are the same.
- * If each arm has a single value, it is as wide as if one value of the smaller arm were that of the other arm.
+ * The confidence sequence of a difference of means. Undefined with too few values for the level, and if all values are
+ * the same. If each arm has a single value, it is as wide as if one value of the smaller arm were that of the other
+ * arm.
  */
 export function meanSequence(found: MeanDifference, level = 0.05): Interval | undefined {
   const { difference, weight, fewest, own, pooled } = found;

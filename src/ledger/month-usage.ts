@@ -1,5 +1,5 @@
-// A month's usage by day, and by key, deployment and operation: calls in the log and pruned calls. All numbers are those of the
-// moment when the quota was read, whatever is accepted or pruned while the log is scanned.
+// A month's usage by day, and by key, deployment and operation: calls in the log and pruned calls. All numbers are as
+// of the moment when the quota was read, even if calls are accepted or pruned during the scan.
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { blocksOfRange, commitAt, findLogRange } from "./blocks.ts";
@@ -13,7 +13,7 @@ import { usageOf } from "./usage.ts";
 /** A key's calls of a deployment. Both ids are empty for calls that were pruned before pruning counted by key. */
 export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };
 
-/** `lastCallAt` is when the last call of the month that is in the log was accepted; null if none is. */
+/** `lastCallAt` is the time of the month's last call in the log; null if there is none. */
 type MonthDetails = { usage: QuotaState; lastCallAt: number | null; days: DayUsage[]; keys: KeyUsage[] };
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs

@@ -6,7 +6,7 @@ import { makerOf, providerOf } from "./providers.ts";
 import { toRates } from "./rates.ts";
 import type { Price, Rates } from "./rates.ts";
 
-/** What a record was made with. Empty if unknown. */
+/** The model that made a record. Members are empty if unknown. */
 export type Model = {
   model: string;
   provider: string;
@@ -17,13 +17,13 @@ export type Model = {
 /** The model of a version that was not found. */
 export const unknownModel: Model = { model: "", provider: "" };
 
-/** The rates at a time; undefined if there are none. */
+/** The rates at a time; undefined without rates. */
 export type RatesAt = (at: number) => Rates | undefined;
 
 /** Finds the rates of a model. */
 export type Pricing = (model: Model) => RatesAt;
 
-/** A price, with what is folded of it: the parts of the model's name between its stars, and the provider. */
+/** A price with its folded names: the parts of the model's name between its stars, and the provider. */
 type Known = Price & {
   parts: string[];
   closeness: number;
@@ -53,7 +53,7 @@ function createIndex(prices: readonly Known[]): (name: string) => Known[] {
   };
 }
 
-/** True for a text of these parts with any text between two. Each takes its first place, so that none is tried again. */
+/** True for a text of these parts with any text between two. Each takes its first place, so each is tried only once. */
 export function fits(name: string, parts: readonly string[]): boolean {
   const [first, ...others] = parts, last = others.pop();
   if (!isAt(name, first!, 0)) return false;
@@ -96,9 +96,10 @@ const ofAny = (prices: Known[]): Matching[] =>
 const maxKept = 1_000; // models whose rates are kept. Applications may name any number
 
 /**
- * Finds rates. Of the prices that have begun, those that name the model most closely count, then those that name the provider
- * most closely, and of each pattern the newest. If these differ, there is no rate. A record of an unknown provider has the
- * prices of its version's provider, or else of the maker of the model, if they have one, and otherwise those of all providers.
+ * Finds rates. Among the prices in force, those that match the model most closely are used, then those that match the
+ * provider most closely, and for each pattern the newest. If these differ, there is no rate. A record of an unknown
+ * provider gets the prices of its version's provider, or else of the model's maker, if they have any, and otherwise
+ * those of all providers.
  */
 export function createPricing(prices: Price[]): Pricing {
   const findNamed = createIndex(prices.map((price) => ({
@@ -132,7 +133,7 @@ export function createPricing(prices: Price[]): Pricing {
 /** `gpt-6-sol-20261101` is `gpt-6-sol-2026-11-01`. */
 const withIsoDates = (model: string): string => model.replace(/-(20\d\d)(\d\d)(\d\d)(?=[-:]|$)/g, "-$1-$2-$3");
 
-/** The rates of the first ones that have any. */
+/** The rates of the first group that has any at the time. */
 function firstOf(all: Matching[][]): RatesAt {
   const dated = all.map(datedBy);
   return (at) => {

@@ -1,5 +1,5 @@
-// Prompts as the specification serves them, cached as the JSON text of the response. A version never changes, so its texts
-// are read once. The database says with every read which version is current.
+// Prompts as the specification serves them, cached as the JSON text of the response. A version never changes, so its
+// texts are read once. Every read gets the current version from the database.
 import { createCache } from "../common/cache.ts";
 import type { DeploymentId, PromptId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import type { Cache } from "../common/cache.ts";
@@ -10,7 +10,10 @@ import { integer, text } from "../database/row.ts";
 import { readReference } from "../common/reference.ts";
 import type { Admission, Served, ServedRollout } from "./admission.ts";
 
-/** A version as SQL returns it. If the read was not accepted, the stamp and the texts are null. Cached texts are null too. */
+/**
+ * A version as SQL returns it. If the read was not accepted, the stamp and the texts are null. Cached texts are null
+ * too.
+ */
 type FoundVersion = {
   promptId: PromptId;
   version: number;
@@ -22,10 +25,10 @@ type FoundVersion = {
   llmConfig: string | null;
 };
 
-/** What SQL returns for an active rollout: its candidate is the version. */
+/** An active rollout, as SQL returns it. The version is its candidate. */
 export type FoundRollout = FoundVersion & { id: RolloutId; share: number; salt: string };
 
-/** What SQL returns for a read. */
+/** A read's prompt, as SQL returns it. */
 export type FoundPrompt = FoundVersion & {
   workspaceId: WorkspaceId;
   workspaceName: string;
@@ -66,19 +69,22 @@ type Target = { first: Pick<Admission, "keyHash" | "deployId"> };
 /** An accepted batch, and the prompt if it is a read. */
 type Accepted = { batch: Target; prompt: FoundPrompt | null };
 
-/** The cache key of a batch's prompt. It has the API key beside a reference, which another workspace may have too. */
+/**
+ * The cache key of a batch's prompt. A reference is combined with the API key, as another workspace may use the same
+ * one.
+ */
 const cacheKeyOf = ({ first: { keyHash, deployId } }: Target): string =>
   readReference(deployId) === undefined ? deployId : `${keyHash} ${deployId}`;
 
-/** The cache key of its candidate. */
+/** The cache key of the candidate of a batch's rollout. */
 const candidateKeyOf = (batch: Target): string => `${cacheKeyOf(batch)} candidate`;
 
-/** The candidate of a rollout as a prompt of its own. */
+/** The candidate of a rollout as a separate prompt. */
 const candidateOf = (found: FoundPrompt, rollout: FoundRollout): FoundPrompt => ({ ...found, ...rollout });
 
 /**
- * Serves the prompts of a group. It reads the cache right away, because SQL returns no texts that are cached now, and they must
- * still be here when the group is decided.
+ * Serves the prompts of a group. Reads the cache at once: SQL returns no texts that are cached now, so they must be
+ * kept until the group is decided.
  */
 export function serveFrom(cache: PromptCache, batches: Target[]) {
   const keysOf = (batch: Target) => [cacheKeyOf(batch), candidateKeyOf(batch)];

@@ -1,9 +1,9 @@
-// Providers by the names that applications, SDKs and conventions give them, and the models that they make.
+// Providers by their names in applications, SDKs and conventions, and the models that they make.
 
 type Provider = {
   /** Other names, folded to letters and digits. */
   aliases: string;
-  /** The models that it makes, by how their names begin. */
+  /** The models that it makes, by the start of their names. */
   makes?: RegExp;
 };
 
@@ -42,11 +42,11 @@ function fold(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, "");
 }
 
-/** The id of a provider. AI SDK adds its API to a name: `openai.responses`. A name that nobody knows is its own id. */
+/** The id of a provider. AI SDK appends its API to a name: `openai.responses`. An unknown name is its own id. */
 export function providerOf(name: string): string {
   return ids.get(fold(name)) ?? ids.get(fold(name.replace(/\..*$/s, ""))) ?? name.toLowerCase();
 }
 
-/** The provider that makes a model, as its name tells. Empty if it does not. */
+/** The provider that makes a model, according to its name. Empty if unknown. */
 export const makerOf = (model: string): string =>
   Object.entries(providers).find(([, { makes }]) => makes?.test(model.toLowerCase()))?.[0] ?? "";

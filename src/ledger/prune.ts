@@ -1,11 +1,11 @@
-// Prunes the oldest calls of all workspaces. The transaction that removes calls adds them to counts by workspace, month, key
-// and deployment, so that the ledger still balances.
+// Prunes the oldest calls of all workspaces. The transaction that removes calls adds them to counts by workspace,
+// month, key and deployment, which keeps the ledger balanced.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 import { removeMuchFeedback } from "./feedback-removal.ts";
 import type { RecordsSql } from "./feedback-removal.ts";
 
-/** How many calls and records were removed. */
+/** Number of calls and records removed. */
 export type Removed = { calls: number; records: number };
 
 /** Removes one batch, and returns its size. Returns undefined once nothing is left to remove. */
@@ -15,8 +15,9 @@ const pruneBatch = 1024; // positions in a transaction
 const pruneBytes = 1024 * 1024; // of documents in a transaction, since deleting overwrites them
 
 /**
- * Where the next batch of commits older than a moment ends: at a commit, after some 1,024 positions or 1 MiB of documents, but
- * at the first commit that is not older, or at the newest, which always stays. Undefined if none is older.
+ * The end of the next batch of commits older than a moment: at a commit, after some 1,024 positions or 1 MiB of
+ * documents, but at the latest at the first commit that is not older, or at the newest, which is always kept. Undefined
+ * if no commit is older.
  */
 async function findPruneEnd(database: Database, before: number): Promise<number | undefined> {
   const [row] = await database.read({

@@ -1,17 +1,17 @@
 // The ratio of a quantile of two arms, such as the 95th percentile of latency, at any time.
 //
-// How many of n values do not exceed the true quantile is binomial, so a beta-binomial mixture says at all times at once
-// which ranks it may have (Howard and Ramdas 2022, "Sequential estimation of quantiles with applications to A/B testing and
-// best-arm identification"). This holds exactly, with ties too: breaking them at random would change no bound. Each arm has
-// half of the level.
+// The number of n values that do not exceed the true quantile is binomial, so a beta-binomial mixture bounds its rank
+// at all times at once (Howard and Ramdas 2022, "Sequential estimation of quantiles with applications to A/B testing
+// and best-arm identification"). This holds exactly, with ties too: breaking them at random would change no bound. Each
+// arm has half of the level.
 import { percentiles } from "./histogram.ts";
 import type { Histogram } from "./histogram.ts";
 import type { Interval } from "./intervals.ts";
 import { logBeta, logPower } from "./log-beta.ts";
 
-const prior = 20; // how many values the prior counts for
+const prior = 20; // the weight of the prior, in values
 
-/** The least and the greatest number of `total` values that may be up to the quantile at `share`. */
+/** The minimum and maximum number of `total` values that may be up to the quantile at `share`. */
 export function rankSequence(total: number, share: number, level: number): Interval {
   const [a, b] = [prior * share, prior * (1 - share)];
   const isExcluded = (rank: number) =>
@@ -31,7 +31,7 @@ export function rankSequence(total: number, share: number, level: number): Inter
   return { low: edge(0), high: edge(total) };
 }
 
-/** Where the quantile of an arm may be: from 0, and up to Infinity, while too few values tell it. */
+/** Interval of an arm's quantile: from 0, or up to Infinity, while it has too few values for a bound. */
 function quantileSequence(
   histogram: Histogram,
   total: number,
@@ -44,12 +44,12 @@ function quantileSequence(
   return { low: low < 1 ? 0 : valueOf(least!), high: high >= total ? Infinity : valueOf(most!) };
 }
 
-/** A quantity of one arm: its values by bucket, and how many there are. */
+/** A quantity of one arm: its values by bucket, and their number. */
 export type Measured = { histogram: Histogram; total: number };
 
 /**
- * The ratio of the quantile at `share`, b / a, and its confidence sequence, whose end is Infinity as long as nothing bounds it.
- * The ratio is undefined without values, or if the base's quantile is 0.
+ * The ratio of the quantile at `share`, b / a, and its confidence sequence, whose end is Infinity as long as nothing
+ * bounds it. The ratio is undefined without values, or if the base's quantile is 0.
  */
 export function quantileRatio(
   a: Measured,

@@ -5,7 +5,7 @@ import type { Amount } from "../common/decimal.ts";
 /** Prices in USD per million tokens, as decimal texts. */
 export type Prices = {
   input: string;
-  /** Null if input from a cache costs what other input does. */
+  /** Null if cached input costs the same as other input. */
   cachedInput: string | null;
   /** Of input that is written to a cache. Null: as other input. */
   cacheWrite: string | null;
@@ -22,7 +22,7 @@ export type Tier = Prices & {
   hours: string | null;
 };
 
-/** Media of tokens besides text, each with its bit in a record. */
+/** Media of tokens other than text, each with its bit in a record. */
 export const media = { audio: 1, image: 2, video: 4 };
 export type Medium = keyof typeof media;
 
@@ -30,11 +30,11 @@ export type Medium = keyof typeof media;
 export type Price = Prices & {
   /** The name of a provider, or `*` for any. */
   provider: string;
-  /** The name of a model, in which each `*` stands for any text and each `#` for a digit. */
+  /** The name of a model, in which `*` matches any text and `#` a digit. */
   model: string;
   /** The last one that holds for a record counts. */
   tiers: readonly Tier[];
-  /** A record with such tokens has no cost by these prices. */
+  /** A record with tokens of these media has no cost by these prices. */
   unpricedMedia: readonly Medium[];
   from: number;
 };
@@ -60,7 +60,7 @@ export type Tokens = {
   written: number;
   writtenHour: number;
   output: number | null;
-  /** The bits of the media that its tokens are of besides text. */
+  /** The bits of the media of its tokens other than text. */
   media: number;
 };
 
@@ -94,9 +94,11 @@ function tierAt(rates: Rates, input: number, at: number): Rate {
   return rates.tiers.findLast(holds) ?? rates;
 }
 
-const maxCost = 10n ** BigInt(amountDecimals + 12); // of one record. More is no cost
+const maxCost = 10n ** BigInt(amountDecimals + 12); // of one record. A higher one is not a cost
 
-/** The cost that a record or its provider names. Undefined if it is above 10^12 USD or has more decimals than we count. */
+/**
+ * The cost given by a record or its provider. Undefined above 10^12 USD, or with more than `amountDecimals` decimals.
+ */
 export function ownCost(text: string): Cost | undefined {
   const units = readAmount(text);
   return units === undefined || units > maxCost ? undefined : { units, exponent: -amountDecimals };

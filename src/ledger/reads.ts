@@ -1,4 +1,4 @@
-// Counts the reads of a time. Their rows are in the call log, of which each stands for several.
+// Counts the reads of a time range in the call log, whose rows each cover several calls.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
@@ -8,7 +8,7 @@ type ReadFilter = { workspaceId: WorkspaceId; deployIds: DeploymentId[]; from: n
 
 const sliceLength = 8_192; // positions that one query scans: some 10 ms, in which nothing else runs
 
-/** How many reads of these deployments of a workspace were accepted. */
+/** Number of accepted reads of these deployments of a workspace. */
 export async function countReads(
   database: Database,
   { workspaceId, deployIds, from, to }: ReadFilter,
@@ -24,7 +24,7 @@ export async function countReads(
   return reads;
 }
 
-// A row begins in its commit, so that the rows of commits in the range begin there too.
+// A row begins in its commit, so the rows of commits in the range begin there too.
 const sql = `${blocksOfRange}
   select coalesce(sum(r.count), 0) as reads
   from block cross join calls r on r.position >> 8 = block.number and r.workspace_id = :workspaceId

@@ -9,7 +9,7 @@ const none = { reads: 0, submits: 0 };
 const createRecount = (workspaceId: WorkspaceId, month: string) => ({
   workspaceId,
   month,
-  /** What the ledger counted of the quota. */
+  /** Quota counts of the ledger. */
   counted: none,
   pruned: none,
   reads: 0,
@@ -20,15 +20,15 @@ const createRecount = (workspaceId: WorkspaceId, month: string) => ({
   deleted: 0,
   /** The sequence number that the next call must have. */
   nextSequence: 1,
-  /** Calls and records that are not where they should be. */
+  /** Number of misplaced calls and records. */
   discrepancies: 0,
-  /** Those of the last call. */
+  /** The deployment and key of the last call. */
   deployId: "",
   keyId: "",
 });
 export type Recount = ReturnType<typeof createRecount>;
 
-/** Those of each workspace, one for each month. */
+/** The recounts of each workspace, one for each month. */
 export type Recounts = Map<string, Recount[]>;
 
 export function recountOf(recounts: Recounts, workspaceId: string, month: string): Recount {
@@ -53,8 +53,9 @@ type Counts = { workspaces: Workspaces; rows: Row[]; first: number; end: number;
 export const defaultPageRows = 5_000;
 
 /**
- * Reads the counts of workspaces, page by page. `first` is where the log begins. Each page has the `end` of the log at that
- * moment, since only the counts of later pages include requests accepted between two pages. `sequence` is the last pruning.
+ * Reads the counts of workspaces, page by page. `first` is where the log begins. Each page has the `end` of the log at
+ * that moment, since only the counts of later pages include requests accepted between two pages. `sequence` is the last
+ * pruning.
  */
 export async function readCounts(database: Database, workspaces: Workspaces, pageRows: number) {
   const recounts: Recounts = new Map();
@@ -79,13 +80,15 @@ function addCounts(recounts: Recounts, row: Row): void {
 
 const countsOf = (row: Row) => ({ reads: integer(row, "reads"), submits: integer(row, "submits") });
 
-/** Begins a recount with what was pruned. */
+/** Initializes a recount with the pruned counts. */
 function setPruned(recount: Recount, pruned: { reads: number; submits: number }): void {
   const nextSequence = pruned.reads + pruned.submits + 1;
   Object.assign(recount, { pruned, prunedRecords: pruned.submits, nextSequence });
 }
 
-/** Reads the counts of the first workspaces, with all months of each, and the workspace that the next page begins with. */
+/**
+ * Reads the counts of the first workspaces, with all months of each, and the workspace that the next page begins with.
+ */
 async function readPage(
   database: Database,
   workspaces: Workspaces,
@@ -132,9 +135,9 @@ async function readPage(
 }
 
 /**
- * A query for all that was ever pruned of the workspaces pruned since `:sequence`, if they were pruned beyond `:first`, where
- * the slice begins. It is part of the query that reads the slice, so that both see the same state. The month is null if the
- * workspace has been deleted.
+ * A query for all calls ever pruned from the workspaces pruned since `:sequence`, if they were pruned beyond `:first`,
+ * where the slice begins. It is part of the query that reads the slice, so both see the same state. The month is null
+ * if the workspace has been deleted.
  */
 export const newlyPruned = `
   select 'pruned' as kind, s.workspace_id, u.month, sum(u.reads) as reads, sum(u.submits) as submits,
@@ -144,8 +147,9 @@ export const newlyPruned = `
   group by s.workspace_id, u.month`;
 
 /**
- * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. Workspaces pruned
- * beyond `end`, where counting ends, become stale: their pruned counts may include requests that the quota does not.
+ * Restarts the recounts of newly pruned workspaces, since everything before the slice was pruned meanwhile. Workspaces
+ * pruned beyond `end`, where counting ends, become stale: their pruned counts may include requests that the quota does
+ * not.
  */
 export function applyPruned(
   { recounts, stale, end }: { recounts: Recounts; stale: Set<WorkspaceId>; end: number },

@@ -1,5 +1,5 @@
-// Reads stored records again, for what statistics know of them. It goes through the log in small transactions. Each one
-// stores how far it has come, so that a later run continues there.
+// Reads the measures of stored records again. It goes through the log in small transactions. Each one stores its
+// progress, from which a later run continues.
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { readDocument } from "./documents.ts";
@@ -8,10 +8,10 @@ import { measuresOf } from "./measures.ts";
 const batchRecords = 256;
 const batchBytes = 256 * 1024; // of documents
 
-/** What a transaction has done. `share` is how much of the log has been read, from 0 to 1. */
+/** Result of a transaction. `share` is the share of the log that has been read, from 0 to 1. */
 type Reindexed = { records: number; changed: number; share: number };
 
-/** Reads the next records again. Returns undefined if there are none left. */
+/** Reads the next records again. Returns undefined at the end. */
 export async function reindexNext(database: Database): Promise<Reindexed | undefined> {
   const rows = await database.read({ sql: nextSql, args: { batchRecords, batchBytes } });
   const last = rows.at(-1);

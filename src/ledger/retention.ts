@@ -1,5 +1,5 @@
-// Removes the oldest calls or records of one workspace. They go in the order of the log, so that the pruned calls of a
-// workspace are the first ones of each month, as they are when all workspaces are pruned.
+// Removes the oldest calls or records of one workspace, in the order of the log: the pruned calls of a workspace are
+// then the first ones of each month, as when all workspaces are pruned.
 import { blocksOfRange, commitAt } from "./blocks.ts";
 import type { LogRange } from "./blocks.ts";
 import { withArgs } from "../database/database.ts";
@@ -14,8 +14,8 @@ const scanSize = 2_048; // positions that one query scans
 const batchCost = 256; // calls, or KiB of their records, in a transaction
 
 /**
- * Prunes the calls of a workspace with their records, up to the first commit that is not older than `before`. Calls in the
- * newest commit of the log stay. Without `before` it prunes all calls, of a workspace that accepts no more.
+ * Prunes the calls of a workspace with their records, up to the first commit that is not older than `before`. Calls in
+ * the newest commit of the log stay. Without `before` it prunes all calls, of a workspace that accepts no more.
  */
 export const pruneWorkspace = (database: Database, workspaceId: string, before?: number): Step =>
   stepThrough(database, { workspaceId, before: before ?? null }, "position", [
@@ -157,7 +157,9 @@ const batchSql = (watermark: Watermark): string => `
   ) as cut
   from part`;
 
-/** The statements that delete the usage of the workspace `:id`. They end in a condition, so that others can be added. */
+/**
+ * The statements that delete the usage of the workspace `:id`. They end in a condition, to which others can be added.
+ */
 export const deleteUsage = ["quota_usage", "pruned_calls"].map((table) =>
   `delete from ${table} where workspace_id = :id`
 );

@@ -1,15 +1,15 @@
-// Whether the arms of a rollout have as many calls as its share promises, at any time.
+// Tests whether the arms of a rollout have as many calls as its share implies, at any time.
 import { logBeta, logPower } from "./log-beta.ts";
 
-/** How many of the units went to each arm, while the candidate had a share from 0 to 1. */
+/** Number of units in each arm, while the candidate had a share from 0 to 1. */
 export type RatioStep = { base: number; candidate: number; share: number };
 
-const prior = 100; // how many units the prior counts for: deviations of some 5 points of a half are expected
+const prior = 100; // the weight of the prior, in units: deviations of some 5 points of a half are expected
 
 /**
- * The p-value of the sample ratio. It may be looked at any time: if calls go where the share says, it is ever below p with a
- * probability of at most p. It is one over the Bayes factor of a Dirichlet mixture against the share (Lindon and Malek 2022,
- * "Anytime-valid inference for multinomial count data"), which is a test martingale. Steps multiply.
+ * The p-value of the sample ratio, valid under repeated looks: if calls follow the share, it is ever below p with a
+ * probability of at most p. It is one over the Bayes factor of a Dirichlet mixture against the share (Lindon and Malek
+ * 2022, "Anytime-valid inference for multinomial count data"), which is a test martingale. Steps multiply.
  */
 export function sampleRatio(steps: RatioStep[]): number {
   let evidence = 0;

@@ -19,8 +19,8 @@ export async function findNewest(
 }
 
 /**
- * The positions of records that match, chosen and ordered at random, each as likely as the others. The same seed chooses the same
- * ones while the log is the same.
+ * The positions of matching records, chosen and ordered at random with equal probability. The same seed chooses the
+ * same ones while the log is unchanged.
  */
 export async function findRandom(
   database: Database,
@@ -29,7 +29,7 @@ export async function findRandom(
   seed: number,
   report: Report,
 ): Promise<number[]> {
-  // Those with the least numbers are chosen. Only about as many are held as are wanted.
+  // Chooses those with the least numbers. Only about `limit` of them are held.
   let found: { position: number; order: number }[] = [];
   const cut = () => {
     found.sort((a, b) => a.order - b.order || a.position - b.position);
@@ -44,7 +44,7 @@ export async function findRandom(
   return found.map(({ position }) => position);
 }
 
-/** A number from 0 to 2^32 - 1 that looks random. */
+/** A pseudorandom number from 0 to 2^32 - 1. */
 const orderOf = (position: number, seed: number): number =>
   mixed(mixed(mixed(seed) ^ Math.floor(position / 2 ** 32)) ^ position);
 

@@ -1,5 +1,5 @@
-// Finds records by the index, in slices of the log. Lists, exports, sessions and statistics all find their records here, so
-// that their filters are the same.
+// Finds records by the index, in slices of the log. Lists, exports, sessions and statistics all find their records
+// here, and share its filters.
 import type { Amount } from "../common/decimal.ts";
 import { fold } from "../common/fold.ts";
 import type { Database } from "../database/database.ts";
@@ -24,7 +24,9 @@ export type RecordFilter = IndexFilter & DocumentFilter & {
   sessionContains?: string | undefined;
 };
 
-/** What the most work is for a filter: SQL over the index, the numbers or the call of each record, or the documents. */
+/**
+ * The most expensive work for a filter: SQL over the index, the numbers or the call of each record, or the documents.
+ */
 export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" {
   if (needsDocuments(filter)) return "documents";
   const { keyId, rolloutId, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
@@ -34,7 +36,7 @@ export function workOf(filter: RecordFilter): "index" | "numbers" | "documents" 
   return tested.every((value) => value === undefined) ? "index" : "numbers";
 }
 
-/** For those who need no costs and no models. */
+/** For callers that need no costs and no models. */
 export const noCosting: Costing = {
   pricing: () => () => undefined,
   modelOf: () => unknownModel,
@@ -42,7 +44,7 @@ export const noCosting: Costing = {
   prices: "",
 };
 
-/** What to find, what costs follow from, and which statuses count as failures. */
+/** The filter, the source of costs, the statuses that count as failures, and optional columns to read. */
 export type ScanOptions = {
   filter: RecordFilter;
   costing: Costing;
@@ -61,7 +63,7 @@ const sliceLength = 4_096; // positions that one query reads. Visiting their rec
 const readAhead = 2; // slices. The reader thread has the next query before it has answered the one that is awaited
 
 /**
- * The same for a range of any length. While the records of a slice are visited, the next slice is read. `report` is called
+ * Scans a range of any length. While the records of a slice are visited, the next slice is read. `report` is called
  * after each slice with the share of the range that was visited, from 0 to 1.
  */
 export async function scanAll(
@@ -76,7 +78,7 @@ export async function scanAll(
   for (let next = first, start = first; start < end; start += sliceLength) {
     for (; next < end && next <= start + readAhead * sliceLength; next += sliceLength) {
       const slice = read(database, options, { first: next, end: Math.min(next + sliceLength, end) });
-      // If another one fails first, no one waits for this one.
+      // If another slice fails first, this one is not awaited.
       slice.catch(() => {});
       slices.push(slice);
     }
@@ -134,7 +136,7 @@ async function keepMatches(
 
 type Test = (record: MeasuredRecord) => boolean;
 
-/** Tests of what neither SQLite nor a document tells. */
+/** Tests for conditions that neither SQLite nor documents decide. */
 function testsOf(filter: RecordFilter): Test[] {
   const { from, to, slowerThan, moreTokensThan, costlierThan, model, sessionContains } = filter;
   const tests: Test[] = [];

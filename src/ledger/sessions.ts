@@ -11,21 +11,24 @@ import type { ScanOptions } from "./scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
 import type { Outcomes } from "./tally.ts";
 
-/** What was counted of a session. Times are those of its first and its last record, in Unix ms. */
+/** The tally of a session. Times are those of its first and its last record, in Unix ms. */
 export type SessionTally = Outcomes & { sessionId: string; firstAt: number; lastAt: number };
 
-/** Finds the sessions of the records that match, and counts those of their records that `counted` finds. It may be the same. */
+/** Finds the sessions of records in `matching`, and counts their records in `counted`, which may be the same. */
 export type SessionScan = { matching: ScanOptions; counted: ScanOptions };
 
 const sliceLength = 4_096; // positions that one query scans
 const scanLimit = { least: sliceLength };
 
-/** Receives how many sessions were found, and then the share of the log in which their records were counted, from 0 to 1. */
+/**
+ * Receives the number of sessions found, and then the share of the log in which their records were counted, from 0 to
+ * 1.
+ */
 type Progress = { found?: ((sessions: number) => void) | undefined; counted(share: number): void };
 
 /**
- * The sessions of the records that match, the one with the newest of these first. The cursor has the position to go on from,
- * and the end of the log when the list began: later records are left out, so that no session moves between pages.
+ * The sessions of the records that match, ordered by the newest of these first. The cursor has the position to continue
+ * from, and the end of the log when the list began: later records are left out, which keeps sessions on their pages.
  */
 export async function listSessions(
   database: Database,

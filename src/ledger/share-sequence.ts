@@ -1,25 +1,25 @@
-// The difference of two shares, at any time: a confidence sequence that stays valid however often one looks.
+// The difference of two shares, at any time: a confidence sequence that stays valid under repeated looks.
 //
-// For each pair (a, b) of true shares there is a test martingale: the likelihood of what was seen, under a mixture of
-// other pairs that was chosen beforehand, divided by that under (a, b). Its mean is 1 if (a, b) is true, so by Ville's
-// inequality it ever reaches 1 / level with a probability of at most `level`. A difference is excluded when all pairs
-// with that difference are. This holds exactly, from the first record on, for every size of the arms.
+// For each pair (a, b) of true shares there is a test martingale: the likelihood of the observations, under a mixture
+// of other pairs that was chosen beforehand, divided by that under (a, b). Its mean is 1 if (a, b) is true, so by
+// Ville's inequality it ever reaches 1 / level with a probability of at most `level`. A difference is excluded when all
+// pairs with that difference are. This holds exactly, from the first record on, for every size of the arms.
 //
 // The mixture (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021, "Time-uniform, nonparametric, nonasymptotic
 // confidence sequences", for sub-Bernoulli processes) has two parts:
 // - pairs that differ from (a, b) by a log odds ratio, with a as far below as b is above, weighted so that the pooled
 //   share stays where it was. It finds differences.
 // - any pair, by a prior of Jeffreys for each share: the beta-binomial mixture, as Lindon and Malek (2022) have it for
-//   counts. It excludes pairs that fit neither arm, so that the unknown base rate costs little.
+//   counts. It excludes pairs that fit neither arm, and so limits the cost of the unknown base rate.
 //
-// Both are convex in (a, b) on the log scale, so what is not excluded is an interval. Steps of a rollout, between which
-// its share changed and which may have other base rates, multiply.
+// Both are convex in (a, b) on the log scale, so the differences that are not excluded form an interval. Steps of a
+// rollout, between which its share changed and which may have other base rates, multiply.
 import { getOrAdd } from "../common/maps.ts";
 import { newcombe } from "./intervals.ts";
 import type { Counted, Interval } from "./intervals.ts";
 import { logBeta, logPower } from "./log-beta.ts";
 
-/** What was counted while the candidate `b` had a share of the calls, from 0 to 1. `a` is the base. */
+/** Counts while the candidate `b` had a share of the calls, from 0 to 1. `a` is the base. */
 export type ShareStep = { a: Counted; b: Counted; share: number };
 
 const ratios = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6].flatMap((ratio) => [ratio, -ratio]); // logs of odds ratios
@@ -29,7 +29,7 @@ const [logRatio, logAny] = [Math.log((1 - anyPair) / parts), Math.log(anyPair)];
 const prior = 0.5; // of Jeffreys
 const logPrior = logBeta(prior, prior);
 
-/** How the odds of each arm change with each ratio, less 1. */
+/** Relative change of each arm's odds under each ratio. */
 type Odds = { down: Float64Array; up: Float64Array };
 const odds = new Map<number, Odds>(); // by share, of which there are a thousand
 
@@ -105,17 +105,22 @@ function guessBase({ a, b }: ShareStep, difference: number): number {
 
 const hasBoth = ({ a, b }: { a: { total: number }; b: { total: number } }) => a.total > 0 && b.total > 0;
 
-/** Whether a difference, b - a, is outside of the sequence. Of a difference that is not, one look tells it in most cases. */
+/**
+ * True if a difference, b - a, is outside of the sequence. Fast path: most differences inside are settled by one
+ * evaluation.
+ */
 export function isExcluded(steps: ShareStep[], difference: number, level = 0.05): boolean {
   const compared = steps.filter(hasBoth), enough = Math.log(1 / level);
   const most = compared.reduce((sum, step) => sum + evidenceOf(step, difference)(guessBase(step, difference)).value, 0);
   return most >= enough && compared.reduce((sum, step) => sum + leastEvidence(step, difference), 0) >= enough;
 }
 
-/** The weight of a step in a comparison, which is none without both arms (Mantel and Haenszel). */
+/** The weight of a step in a comparison, 0 unless it has both arms (Mantel and Haenszel). */
 const weightOf = ({ a, b }: ShareStep) => hasBoth({ a, b }) ? a.total * b.total / (a.total + b.total) : 0;
 
-/** The difference of the shares, b - a: the mean over the steps, by their weights. Undefined if no step has both arms. */
+/**
+ * The difference of the shares, b - a: the mean over the steps, by their weights. Undefined if no step has both arms.
+ */
 export function shareDifference(steps: ShareStep[]): number | undefined {
   let sum = 0, weights = 0;
   for (const step of steps.filter(hasBoth)) {
@@ -127,8 +132,8 @@ export function shareDifference(steps: ShareStep[]): number | undefined {
 }
 
 /**
- * The interval of 95 % of the difference at one time. Of one step it is that of Newcombe, whose distances are joined as those of
- * independent estimates (Zou and Donner 2008).
+ * The 95 % interval of the difference at one time. For one step it is Newcombe's. Several are combined as independent
+ * estimates (Zou and Donner 2008).
  */
 export function shareInterval(steps: ShareStep[]): Interval | undefined {
   const centre = shareDifference(steps);
@@ -144,8 +149,8 @@ export function shareInterval(steps: ShareStep[]): Interval | undefined {
 }
 
 /**
- * The confidence sequence of the difference: if the arms differ by it in all steps, it is ever left out with a probability
- * of at most `level`. Undefined if no step has both arms, or if no one difference fits all steps.
+ * The confidence sequence of the difference: if the arms differ by it in all steps, it is ever left out with a
+ * probability of at most `level`. Undefined if no step has both arms, or if no one difference fits all steps.
  */
 export function shareSequence(steps: ShareStep[], level = 0.05): Interval | undefined {
   const centre = shareDifference(steps);

@@ -1,4 +1,4 @@
-// Reads a slice of the log: the numbers of its records, as the index has them, and the times of its commits. One statement
+// Reads a slice of the log: the numbers of its records from the index, and the times of its commits. One statement
 // reads them as three texts, since a row for each record would cost far more.
 import type { DeploymentId, KeyId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
@@ -15,22 +15,22 @@ import type { Model, Pricing, RatesAt } from "./pricing.ts";
 import { costAt, ownCost } from "./rates.ts";
 import type { Cost, Rates } from "./rates.ts";
 
-/** What costs follow from: the prices, and the model of each version by the deployment's place in the filter. */
+/** Source of costs: the prices, and the model of each version by the deployment's place in the filter. */
 export type Costing = {
   pricing: Pricing;
   modelOf(deployment: number, version: number): Model;
   /** True if prices come before the costs that providers report. */
   prefersPrices: boolean;
-  /** A text that differs if costs do. */
+  /** A key of the prices, which differs if costs do. */
   prices: string;
 };
 
-/** Where the cost of a record is from: itself, its provider, or the prices. */
+/** Source of a record's cost: the record itself, its provider, or the prices. */
 export type CostSource = "record" | "provider" | "prices";
 
 /**
- * A record, as far as its index tells. Numbers are null if the record lacks them. They are bounded, whatever was submitted
- * or stored.
+ * A record, as far as the index contains it. Numbers are null if the record does not have them. They are bounded,
+ * whatever was submitted or stored.
  */
 export type MeasuredRecord = {
   /** The place of its deployment in the filter. */
@@ -42,19 +42,19 @@ export type MeasuredRecord = {
   latency: number | null;
   input: number | null;
   output: number | null;
-  /** How much of the input came from a cache. */
+  /** Input from a cache. */
   cached: number;
   /** Input that was written to a cache. */
   written: number;
   /** Input that was written to a cache for an hour. */
   writtenHour: number;
-  /** The bits of the media that its tokens are of besides text. */
+  /** The bits of the media of its tokens other than text. */
   media: number;
   createdAt: number;
   model: string;
-  /** Undefined if nothing tells it. */
+  /** Undefined if neither the record nor the prices give one. */
   cost: Cost | undefined;
-  /** Of a record with a cost. */
+  /** Set only with a cost. */
   costSource: CostSource;
   /** Only if sessions are read. */
   session: string;
@@ -100,7 +100,7 @@ export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads; fee
 
 const manyLookups = 128;
 
-/** Offsets of submits, and their keys. A row stands for up to 256 calls, which may begin before the slice. */
+/** Offsets of submits, and their keys. A row covers up to 256 calls, which may begin before the slice. */
 const keysOfCalls = `
   select group_concat(position - :first) as calls, group_concat(api_key_id) as keys from (
     select position, api_key_id from calls
@@ -205,7 +205,7 @@ export function decode(
   };
   const voicesOf = readVoices(row, reads.voices);
   let commit = 0, call = 0;
-  // Those of the version of the record before, which most records share.
+  // Model and rates for the version of the previous record, which most records share.
   let ofVersion: Model | undefined, ratesAt: RatesAt = unpriced, rates: Rates | undefined;
   for (let at = 0, nth = 0; at < values.length; nth++) {
     const deployment = isOne ? 0 : values[at++] as number;
@@ -248,7 +248,9 @@ export function decode(
   }
 }
 
-/** Sets the cost that a record has itself, or else that of its provider or of the prices, whichever is preferred. */
+/**
+ * Sets the cost that the record contains, or else the one from its provider or from the prices, whichever is preferred.
+ */
 function setCost(
   record: MeasuredRecord,
   [, , , cost, , , , charge]: OptionalMeasures,

@@ -1,4 +1,5 @@
-// The statements that complete a commit once its calls are logged. Their number does not depend on the size of the group.
+// The statements that complete a commit once its calls are logged. Their number does not depend on the size of the
+// group.
 //
 // A request has a slot in its group, from 0. An accepted request also has a position in the log, which is its commit's
 // position plus the slot, and a sequence number in its workspace's month, from 1 to the limit.
@@ -9,18 +10,21 @@ import type { Statement } from "../database/database.ts";
 import type { Submit, SubmitSlots } from "./admission.ts";
 import { acceptedCall } from "./blocks.ts";
 
-/** What all attempts at a group share, so that a later one finds what an earlier one committed. */
+/** State shared by all attempts at a group, by which a later one finds what an earlier one committed. */
 export type Attempt = {
   /** The id under which the group is committed. */
   commit: string;
   /** The time of the decision, in Unix ms. */
   now: number;
   month: string;
-  /** When the month ends, in Unix ms. */
+  /** The end of the month, in Unix ms. */
   resetsAt: number;
 };
 
-/** A table of JSON arrays, whose members are its columns, with their places as `ordinal`. Bind the array of them as `argument`. */
+/**
+ * A table of JSON arrays, whose members are its columns, with their places as `ordinal`. Bind the array of them as
+ * `argument`.
+ */
 export const jsonTable = (name: string, columns: readonly string[], argument: string): string =>
   `${name} as materialized (
     select key as ordinal, ${columns.map((column, index) => `value ->> ${index} as ${column}`).join(", ")}
@@ -30,7 +34,7 @@ export const jsonTable = (name: string, columns: readonly string[], argument: st
 /** The position at which the next commit begins. */
 export const nextPosition = "coalesce((select next_position from commits order by position desc limit 1), 1)";
 
-/** Adds a commit with all calls that are in no commit yet. Adds nothing if there are none. */
+/** Adds a commit with all calls that have none yet. Adds nothing without such calls. */
 export const addCommit = ({ commit, now, month }: Attempt): Statement => ({
   sql: addSql,
   args: { commit, now, month },

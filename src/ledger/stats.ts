@@ -1,4 +1,4 @@
-// Statistics of records, by version and over time. They come from the index alone, unless a filter searches documents.
+// Statistics of records, by version and over time. They use the index alone, unless a filter searches documents.
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
 import { createCounter } from "./counting.ts";
@@ -8,7 +8,7 @@ import type { KeptTallies } from "./kept-tallies.ts";
 import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
-/** Where records are, and what a process has counted of them before, if it keeps that. */
+/** The database with the records, and the cached tallies, if the process keeps them. */
 export type CountSource = { database: Database; kept?: KeptTallies | undefined };
 
 /** Counts the records that match. `report` gets the progress, from 0 to 1. */

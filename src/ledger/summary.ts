@@ -1,4 +1,4 @@
-// What was counted of records, as responses have it. Percentiles are those of rounded values.
+// Tallies in the form of responses. Percentiles are those of rounded values.
 import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
 import type { Figures, RecordStats } from "../schema/ledger.ts";
 import { toFeedbackStats } from "./feedback-tally.ts";
@@ -11,7 +11,7 @@ import type { Part } from "./counting.ts";
 import { addSums, emptyPart, totalCost } from "./tally.ts";
 import type { Tally } from "./tally.ts";
 
-/** What a status means. */
+/** The meaning of a status. */
 type StatusMeaning = { status: number; name: string; isFailure: boolean };
 
 const namesFailures = (meanings: StatusMeaning[]): boolean => meanings.some(({ isFailure }) => isFailure);
@@ -87,7 +87,7 @@ export function toStats(tally: Tally, meanings: StatusMeaning[], labels: Labels)
   };
 }
 
-/** The values that buckets stand for. Null without one. */
+/** The values of buckets. Null without a bucket. */
 const valuesOf = <T>(buckets: (number | undefined)[], valueOf: (bucket: number) => T): (T | null)[] =>
   buckets.map((bucket) => bucket === undefined ? null : valueOf(bucket));
 
@@ -106,14 +106,14 @@ function costText(bucket: number): string {
   return decimalText(BigInt(digits), exponent);
 }
 
-/** The moments of values, as their buckets tell them. */
+/** The moments of values, computed from their buckets. */
 export function momentsOf(histogram: Histogram, valueOf: (bucket: number) => number): Moments {
   let count = 0, sum = 0, squares = 0, cubes = 0, first = 0;
   eachCount(histogram, (bucket, times) => {
     const value = valueOf(bucket);
     if (count === 0) first = value;
     count += times;
-    sum += times * (value - first); // relative to the first, so that equal values have exactly their mean
+    sum += times * (value - first); // relative to the first: equal values have exactly their mean
   });
   const mean = first + sum / count;
   eachCount(histogram, (bucket, times) => {

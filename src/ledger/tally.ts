@@ -17,10 +17,10 @@ import { amountOf } from "./rates.ts";
 import type { Cost, Rate } from "./rates.ts";
 import type { MeasuredRecord } from "./slices.ts";
 
-/** What some records cost. */
+/** Costs of some records. */
 export type Costs = { records: number; cost: CostSum };
 
-/** What was counted of some records. */
+/** Counts of some records. */
 export type Outcomes = Costs & { failures: number; statuses: Map<number, number>; feedback: FeedbackTallies };
 
 type CostSum = {
@@ -30,7 +30,7 @@ type CostSum = {
   others: Amount;
 };
 
-/** What adds up, of the records of a version or of a part of the time. */
+/** Additive counts, for the records of a version or of a part of the time. */
 export type Sums = Outcomes & {
   latency: { records: number; sum: number };
   tokens: { records: number; input: ExactSum; output: ExactSum; cached: ExactSum; written: ExactSum };
@@ -38,7 +38,7 @@ export type Sums = Outcomes & {
 
 export type Tally = { sums: Sums; latencies: Histogram; tokens: Histogram; costs: Histogram };
 
-/** The same of a part of the time, of which there may be many. */
+/** The tally of a part of the time, kept small, as there may be many. */
 export type PartTally = { sums: Sums; latencies: Histogram };
 
 export const emptyCosts = (): Costs => ({ records: 0, cost: { records: 0, byRate: new Map(), others: 0n } });
@@ -48,7 +48,7 @@ export const emptyOutcomes = (): Outcomes => ({
   ...emptyCosts(),
 });
 
-// If it began with the spread, V8 would give each of them a shape of its own, and adding to them would take far longer.
+// If it began with the spread, V8 would give each object its own shape, and adding to them would take far longer.
 const emptySums = (): Sums => ({
   latency: { records: 0, sum: 0 },
   tokens: { records: 0, input: emptySum(), output: emptySum(), cached: emptySum(), written: emptySum() },
@@ -64,7 +64,7 @@ export const emptyPart = (): PartTally => ({ sums: emptySums(), latencies: empty
 
 const maxStatuses = 2_000; // counted separately: clients may send any number of them
 
-/** The highest counts, and of equal ones the first. */
+/** The highest counts. Of equal ones, the first are kept. */
 const mostFrequent = (counts: Map<number, number>, count: number): Map<number, number> =>
   new Map([...counts].sort(([, a], [, b]) => b - a).slice(0, count));
 
@@ -122,7 +122,7 @@ function addCost(sum: CostSum, cost: Cost): void {
   addTo(ofRate, units);
 }
 
-/** Adds what other records cost. */
+/** Adds the costs of other records. */
 export function addAllCosts(costs: Costs, { records, cost }: Costs): void {
   costs.records += records;
   costs.cost.records += cost.records;
@@ -150,12 +150,12 @@ export function addTally(tally: Tally, other: Tally): number {
   return addSums(tally.sums, other.sums);
 }
 
-/** Adds all that a tally has but its sums. */
+/** Adds the histograms of a tally. */
 export function addHistograms(tally: Tally, other: Tally): void {
   for (const name of ["latencies", "tokens", "costs"] as const) addHistogram(tally[name], other[name]);
 }
 
-/** The same in less memory, of fewer than 2^16 records and only to be read. */
+/** Copies a tally into less memory. It must have fewer than 2^16 records, and is only for reading. */
 export const packedTally = ({ sums, latencies, tokens, costs }: Tally): Tally => ({
   ...{ sums, latencies: packed(latencies), tokens: packed(tokens), costs: packed(costs) },
 });
@@ -164,7 +164,7 @@ export const packedPart = ({ sums, latencies }: PartTally): PartTally => ({ sums
 
 const sumsBytes = 1_000; // in memory, roughly
 
-/** Roughly how many bytes of memory a tally takes, or one of a part of the time. */
+/** Approximate memory of a tally, in bytes. */
 export const bytesOf = ({ sums, ...counts }: Tally | PartTally): number =>
   Object.values(counts).reduce((bytes, histogram) => bytes + histogramBytes(histogram), sumsBytes) +
   unitBytes * weightOf(sums.feedback);

@@ -1,4 +1,4 @@
-// Token usage as providers, gateways and frameworks report it: the one table of their names, and the sums of their counts.
+// Token usage as providers, gateways and frameworks report it: a table of their names, and the sums of their counts.
 import { isObject } from "../schema/struct.ts";
 import { isCount } from "../schema/values.ts";
 
@@ -12,20 +12,20 @@ export type TokenUsage = {
   written: number;
   /** Input that was written to a cache for an hour. */
   writtenHour: number;
-  /** Bits of the media that tokens are of besides text: 1 for audio, 2 for images, 4 for video. */
+  /** Bits of the media of tokens other than text: 1 for audio, 2 for images, 4 for video. */
   media: number;
   /** The cost that the provider reports, in USD as a decimal text. Empty without one. */
   charge: string;
 };
 
 /**
- * Names by role: `i` input, `o` output, `t` both, `p` a further part of the input, `q` one of the output, `r` reasoning, `n`
- * input without caches, `c` input from a cache, `w` input to a cache, `$` a cost. `C` and `W` are beside the input if that is
- * `e`. Case, `_` and `.` do not matter, and `TokenCount` is the same as `tokens`. `in/` and `out/` are the details of input and
- * output, whatever their object is called.
+ * Names by role: `i` input, `o` output, `t` both, `p` a further part of the input, `q` one of the output, `r`
+ * reasoning, `n` input without caches, `c` input from a cache, `w` input to a cache, `$` a cost. `C` and `W` are not
+ * included in the input if that is `e`. Case, `_` and `.` do not matter, and `TokenCount` is the same as `tokens`.
+ * `in/` and `out/` are the details of input and output, under any object name.
  */
 const table = [
-  // OpenAI Chat Completions, and what is compatible with it
+  // OpenAI Chat Completions, and compatible APIs
   "i prompt_tokens,o completion_tokens,t total_tokens,c in/cached_tokens,w in/cache_write_tokens,r out/reasoning_tokens",
   // OpenAI Responses, Anthropic, Bedrock, Microsoft.Extensions.AI
   "e input_tokens,o output_tokens,C cache_read_input_tokens,W cache_creation_input_tokens,W cache_write_input_tokens",
@@ -65,8 +65,8 @@ const fold = (path: string): string =>
 const roles = new Map(table.flatMap((names) => names.split(",").map((name) => [fold(name.slice(2)), name[0]!])));
 
 /**
- * A name at its place. Roles besides those of the table: `m` and `h` are written to a cache for minutes or an
- * hour, and `?` is about the input, but nobody knows what.
+ * A name at its place. Roles in addition to those of the table: `m` and `h` are written to a cache for minutes or an
+ * hour, and `?` concerns the input in an unknown way.
  */
 type Kind = {
   path: string;
@@ -79,7 +79,7 @@ type Kind = {
 
 function toKind(path: string): Kind {
   const kind: Kind = { path, role: "", media: 0, isMain: false, isHolder: false, members: new Map() };
-  // Most members of a record have nothing to do with tokens.
+  // Most members of a record are unrelated to tokens.
   if (path.length > maxPath || !/token|cache|cost|details|_n$|eval_?count/i.test(path)) return kind;
   const name = fold(path);
   const [, time] = /[51](m|h)\/?inputtokens$/.exec(name) ?? [];
@@ -91,7 +91,7 @@ function toKind(path: string): Kind {
   return kind;
 }
 
-// Applications send any names. None of these is kept beyond its bound.
+// Applications send any names. Names beyond these bounds are not cached.
 const maxPath = 99, maxKinds = 1_000, maxMembers = 200;
 const root = toKind(""), unknown = toKind("");
 let kinds = 0;
@@ -107,10 +107,10 @@ function kindOf(name: string, above = root): Kind {
 
 type Values = Record<string, unknown>;
 
-/** The counts of an object, how many members were looked at, and its cost. */
+/** The counts of an object, the number of members read, and its cost. */
 type Reading = { counts: Map<Kind, number>; members: number; media: number; charge: string };
 
-const maxTokens = 1e12; // of one count. More is no count of tokens
+const maxTokens = 1e12; // of one count. A higher number is not a count of tokens
 
 function collect(holder: Values, reading: Reading, above = root): void {
   for (const name in holder) {
@@ -141,9 +141,9 @@ function collectEach(value: unknown, reading: Reading, kind: Kind): void {
 const same = (count: number | undefined, other: number | undefined) =>
   count === undefined || count === other ? other : other === undefined ? count : NaN;
 
-/** The tokens that an object counts. Undefined if it has none, or some that contradict each other or that nobody knows. */
+/** The tokens that an object counts. Undefined if it has none, or if they are contradictory or unknown. */
 export function readTokenUsage(holder: Values): TokenUsage | undefined {
-  // Cohere bills other counts than it has. Spring AI leaves out the caches of its own.
+  // Cohere bills other counts than it has. Spring AI omits the caches from its own.
   const inner = holder.billed_units ?? holder.billedUnits ?? holder.nativeUsage;
   if (isObject(inner)) return readTokenUsage(inner);
   if (!Object.keys(holder).some((name, nth) => nth < maxMembers && kindOf(name).isMain)) return undefined;
@@ -160,7 +160,7 @@ export function readTokenUsage(holder: Values): TokenUsage | undefined {
   const cached = same(by.c, by.C) ?? 0, whole = same(by.w, by.W) ?? 0;
   const writtenHour = by.h ?? 0, timed = (by.m ?? 0) + writtenHour;
   const written = whole === 0 ? timed : whole, caches = cached + written;
-  // Caches are beside an input that is less than they are, or that is what is not from them.
+  // The input excludes caches if it is smaller than they are, or equals the input without caches.
   const withCaches = (input: number | undefined, isBeside: boolean) =>
     input === undefined ? input : input + (isBeside || caches > input || input === by.n ? caches : 0);
   let input = same(withCaches(by.i, false), withCaches(by.e, (by.C ?? by.W) !== undefined)), output = by.o;
@@ -170,7 +170,7 @@ export function readTokenUsage(holder: Values): TokenUsage | undefined {
   if (output !== undefined && total > output) input ??= total - output;
   const rest = total - (input ?? 0) - (output ?? 0);
   if (input !== undefined && rest > 0) {
-    // The rest is reasoning or caches that are counted beside the others, or simply output.
+    // The rest is reasoning or caches that are not included in the counts, or simply output.
     const ofInput = rest !== reasoning && (rest === caches || rest === caches + reasoning) ? caches : 0;
     input += ofInput;
     if (rest > ofInput) output = (output ?? 0) + rest - ofInput;

@@ -1,4 +1,4 @@
-// Reads the quota used, which only the ledger writes.
+// Reads quota usage, which only the ledger writes.
 import type { Page, PageRequest } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth } from "../common/month.ts";
@@ -48,7 +48,7 @@ function toMonth(row: Row): MonthUsage {
   return { month: text(row, "month"), used: reads + submits, reads, submits };
 }
 
-/** A workspace's limit, and how much of it is used. */
+/** A workspace's limit, and the number of requests used. */
 export type QuotaUse = { workspaceId: string; limit: number; used: number };
 
 /** Quota use in a month of the workspaces after an id, in order of their ids. */
@@ -77,7 +77,7 @@ async function readQuotas(
   }));
 }
 
-/** How many requests of a month a workspace had made before a time, of those that it has used. Pruned calls count as before. */
+/** Number of requests in a workspace's month before `since`, at most `used`. Pruned calls count as before. */
 export async function findUsedBefore(
   database: Database,
   { workspaceId, month, since, used }: { workspaceId: string; month: string; since: number; used: number },

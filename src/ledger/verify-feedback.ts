@@ -1,5 +1,5 @@
-// Verifies feedback: that each piece is on a record of a workspace that knows its name, that the history of a piece is without
-// gaps, and that the bounds hold. It reads slices, as the ledger is verified.
+// Verifies feedback: that each piece is on a record whose workspace has its name, that the history of a piece has no
+// gaps, and that the bounds hold. It reads slices, as the verification of the ledger does.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
@@ -10,10 +10,10 @@ import { keptChanges } from "./feedback-rows.ts";
 import { recordLimits } from "./feedback-state.ts";
 
 const sliceRows = 2_048;
-const maxFaults = 100; // that are named
+const maxFaults = 100; // that are listed
 
 /**
- * Counts and checks the feedback of one workspace, or of all. Only the check of all finds feedback that is of no workspace.
+ * Counts and checks the feedback of one workspace, or of all. Only the check of all finds feedback without a workspace.
  * `report` gets the progress, from 0 to 1.
  */
 export async function verifyFeedback(
@@ -53,7 +53,7 @@ export async function verifyFeedback(
   return check;
 }
 
-/** Adds what was found in a slice, and returns the row that says where it ends. */
+/** Adds the findings of a slice, and returns the row with its end. */
 function addSlice(check: FeedbackCheck, found: Row[]): Row {
   const slice = found.find(({ what }) => what === "slice")!;
   check.pieces += integer(slice, "pieces");
@@ -77,7 +77,7 @@ function addFault(check: FeedbackCheck, fault: Pick<FeedbackFault, "what" | "pla
 
 const maxNamed = 10;
 
-/** Says what was found, as the end of a sentence without a period. */
+/** Describes the findings, as the end of a sentence without a period. */
 export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }: FeedbackCheck): string {
   const counts = `${pieces} piece${pieces === 1 ? "" : "s"}, ${earlier} earlier, ${waiting} waiting`;
   if (faults === 0) return counts;
@@ -89,7 +89,7 @@ export function describeFeedbackCheck({ pieces, earlier, waiting, faults, rows }
 
 const { names, authors } = recordLimits;
 
-/** Why the value of `q` is not one of its name (n), or null. */
+/** SQL for the fault of the value of `q` against its name (n), or null. */
 const nameFault = `case
       when n.kind is null then 'unknown_name'
       when case n.kind when 'label' then typeof(q.value) <> 'text' when 'boolean' then q.value not in (0, 1)
@@ -166,7 +166,7 @@ const storedSql = `
 
 const afterStart = "(q.workspace_id, q.key) > (:workspace, :key) and (:only is null or q.workspace_id = :only)";
 
-// A slice ends at an idempotency key, of which the place is the hash.
+// A slice ends at an idempotency key. `place` is the hash of the key.
 const waitingSql = `
   with slice(end, end_key) as materialized (
     select workspace_id, key from waiting_feedback q where ${afterStart} order by workspace_id, key limit 1 offset :rows - 1
@@ -194,7 +194,7 @@ const waitingSql = `
   select *, ${noCounts} from fault where what is not null
   union all ${overBounds("q.key", "piece q")}`;
 
-// The next workspace of which feedback waits, or was counted as waiting. At most as many pieces of it wait as there is room for.
+// The next workspace with waiting feedback, or with a count of it. Its waiting feedback is bounded by its places.
 const countSql = `
   with next(id) as (
     select coalesce(:only, min(id)) from (

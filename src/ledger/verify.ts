@@ -1,5 +1,5 @@
-// Verifies that the ledger balances, by recounting quota, call log and records independently. It scans the log in slices, so
-// that a long log takes no more memory, and other requests run in between.
+// Verifies that the ledger balances, by recounting quota, call log and records independently. It scans the log in
+// slices, with bounded memory, and other requests run in between.
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
@@ -12,9 +12,9 @@ import { allWorkspaces, applyPruned, defaultPageRows, readCounts, recountOf } fr
 import type { Recount, Recounts, Workspaces } from "./recounts.ts";
 
 /**
- * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and a call
- * only if its commit is, in the month of the commit's time. No count includes requests that arrive meanwhile. `report` gets the
- * progress, from 0 to 1.
+ * Recounts every month of one workspace, or of all. A record counts only if the call that stored it is in the log, and
+ * a call only if its commit is, in the month of the commit's time. Requests that arrive meanwhile are not counted.
+ * `report` gets the progress, from 0 to 1.
  */
 export async function verifyLedger(
   database: Database,
@@ -48,7 +48,7 @@ type Count = {
   owners: { deployments: Map<string, string>; apiKeys: Map<string, string> };
   /** The workspaces that must be counted again, since they were pruned beyond `end`. */
   stale: Set<WorkspaceId>;
-  /** Where the log ended when the first page was read. */
+  /** End of the log when the first page was read. */
   end: number;
   since: { start: number; sequence: number };
 };
@@ -64,7 +64,7 @@ async function countRange(count: Count, { first, end }: LogRange, report: (share
   }
 }
 
-/** Counts the first slice of a range. Returns where it ends. */
+/** Counts the first slice of a range. Returns its end. */
 async function countSlice(count: Count, range: LogRange): Promise<number> {
   const { database, workspaces, since } = count;
   const slice = await readLogSlice(database, range, since);
@@ -91,8 +91,8 @@ type Call = {
 type Unmatched = { deployId: string; month: string; isDeleted: boolean };
 
 /**
- * Adds the calls of a slice, each with its records. Returns the calls whose deployment or key is not known to be of their
- * workspace, and the records without a call.
+ * Adds the calls of a slice, each with its records. Returns the calls whose deployment or key is not known to be of
+ * their workspace, and the records without a call.
  */
 function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, records, deletions }: LogSlice) {
   const suspects: Call[] = [], unmatched: Unmatched[] = [];
@@ -140,8 +140,8 @@ function addCalls({ recounts, owners, workspaces }: Count, { commits, calls, rec
 }
 
 /**
- * Makes a function that finds the month of a range of positions. It is that of the commit that has the whole range, and unknown
- * if there is none or another commit overlaps it. The ranges must be in order.
+ * Creates a function that finds the month of a range of positions: that of the commit that contains the whole range, or
+ * unknown if there is no such commit or another one overlaps it. The ranges must be in order.
  */
 function createMonthOf({ positions, ends, months }: LogSlice["commits"]): (first: number, end: number) => string {
   let nth = -1, lastEnd = 0;
@@ -152,8 +152,8 @@ function createMonthOf({ positions, ends, months }: LogSlice["commits"]): (first
 }
 
 /**
- * Makes a function that counts the records of a call, which must be called with the calls in order. `next` is where the next
- * call begins. Records before it that are of no call go to `reject`.
+ * Creates a function that counts the records of a call, to be called with the calls in order. `next` is the position of
+ * the next call. Earlier records without a call go to `reject`.
  */
 function createRecordCounter(
   { positions, deployIds, versions }: LogSlice["records"],
@@ -177,8 +177,8 @@ const isOwned = ({ deployments, apiKeys }: Count["owners"], { workspaceId, deplo
   deployments.get(deployId) === workspaceId && apiKeys.get(keyId) === workspaceId;
 
 /**
- * Looks up the workspaces of the deployments and keys of some calls of a slice. If any is not that of its call, counts every
- * call of the slice with that fault as a discrepancy.
+ * Looks up the workspaces of the deployments and keys of some calls of a slice. If any is not that of its call, counts
+ * every call of the slice with that fault as a discrepancy.
  */
 async function addDisowned(count: Count, range: LogRange, suspects: Call[]): Promise<void> {
   if (suspects.length === 0) return;
@@ -206,7 +206,7 @@ async function addUnmatched(count: Count, unmatched: Unmatched[]): Promise<void>
   }
 }
 
-/** Looks up the workspaces of deployments and keys. Those that do not exist get none. */
+/** Looks up the workspaces of deployments and keys. Missing ones get no entry. */
 async function findOwners({ database, owners }: Count, deployIds: string[], keyIds: string[]): Promise<void> {
   const textOf = (ids: string[]) => JSON.stringify([...new Set(ids)]);
   const args = { deployIds: textOf(deployIds), keyIds: textOf(keyIds) };

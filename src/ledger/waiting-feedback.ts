@@ -1,27 +1,28 @@
-// Feedback that waits for its record: how much of it there may be, and for how long. Once it has expired, it counts for nothing,
-// whether or not it has been removed. `:validSince` is when the oldest that has not expired was given.
+// Feedback that waits for its record: its limits and its expiry. Expired feedback does not count, even before it is
+// removed. `:validSince` is the earliest time of feedback that has not expired.
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
 import type { Step } from "./prune.ts";
 
 /**
- * How many places there are: for what waits of a workspace, which triggers of sql/037-count-waiting-feedback.sql count, and for
- * what waits for one record. A record takes what waits for it in the transaction that stores it, beside up to 255 others.
+ * Number of places: for the waiting feedback of a workspace, which triggers of sql/037-count-waiting-feedback.sql
+ * count, and for that of one record. A record takes its waiting feedback in the transaction that stores it, with up to
+ * 255 others.
  */
 export const waitingLimits = { workspace: 100_000, record: 100 };
 
-const bytesOfPlace = 256; // A piece takes one place, and one more for each so many bytes of its texts.
+const bytesOfPlace = 256; // A piece takes one place, and one more for each 256 bytes of its texts.
 
 /** How many places a piece takes. A column of the table has the same. */
 export const placesOf = (bytes: number): number => 1 + Math.floor(bytes / bytesOfPlace);
 
-/** The condition that waiting feedback has not expired. With the sign, SQLite does not look it up by time instead of by its key. */
+/** The condition that waiting feedback has not expired. The sign makes SQLite look it up by key instead of by time. */
 export const isValid = (givenAt: string): string => `+${givenAt} >= :validSince`;
 
 const removedAtOnce = 1_000; // pieces, more than a batch can add
 
-/** How many places are taken of a workspace, if no more pieces of it have expired than are removed at once. */
+/** Number of places taken in a workspace, if at most `removedAtOnce` of its pieces have expired. */
 export const countWaiting = (workspaceId: string): string =>
   `coalesce((select places from waiting_counts where workspace_id = ${workspaceId}), 0) - (
         select coalesce(sum(places), 0) from (
@@ -42,7 +43,7 @@ export const removeExpired = removeWaiting(
     cross join waiting_feedback f on f.workspace_id = e.value and f.given_at < :validSince limit ${removedAtOnce}`,
 );
 
-/** Removes what has expired of all workspaces, some of it at a time. `report` gets how many pieces a step removed. */
+/** Removes expired feedback of all workspaces in steps. `report` gets the number of pieces that a step removed. */
 export const expireWaiting = (database: Database, now: number, report: (pieces: number) => void): Step => async () => {
   const validSince = now - keyLifetime;
   const [row] = await database.read({

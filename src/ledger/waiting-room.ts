@@ -1,13 +1,13 @@
-// The queue of a group commit. Owners share its capacity fairly and are served round robin. Items that must not be in one
-// group are parked behind the first of them, where they delay nobody else.
+// The queue of a group commit. Owners share its capacity fairly and are served round robin. Items that must not be in
+// one group are parked behind the first of them, where they delay no other items.
 
-/** Limits for one group, and for all that wait. Sizes are in the unit of `sizeOf`. */
+/** Limits for one group, and for all waiting items. Sizes are in the unit of `sizeOf`. */
 export type GroupLimits = {
   items: number;
   size: number;
   waitingItems: number;
   waitingSize: number;
-  /** How long after its arrival an item may wait, and its group may be retried. */
+  /** Time that an item may wait after its arrival, and its group may be retried. */
   timeoutMs: number;
 };
 
@@ -20,8 +20,8 @@ export type Waiter = {
   conflictKey: string | undefined;
 };
 
-const crowdedGroups = 16; // after one with several owners, whose next items come while others are decided
-const leastItems = 32; // of a group beside others
+const crowdedGroups = 16; // after one with several owners, whose next items arrive while others are decided
+const leastItems = 32; // of a group while other owners wait
 
 /** The items of one owner. `count` and `size` include parked items. */
 type Queue<W> = { waiters: W[]; count: number; size: number };
@@ -32,10 +32,10 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   // By conflict key: first the item that is queued or being decided, then the parked ones.
   const chains = new Map<string | undefined, W[]>();
   let count = 0, size = 0;
-  let crowded = 0; // for how many groups no owner fills the room that others leave
+  let crowded = 0; // number of groups in which no owner fills the room that others leave
 
   /**
-   * Returns false if the owner already takes up as much as is free. So one owner gets half of the room at most, and every
+   * Returns false if the owner already takes up as much as is free. One owner gets at most half of the room, and every
    * further owner leaves some for the next.
    */
   function enter(waiter: W): boolean {
@@ -67,8 +67,8 @@ export function createWaitingRoom<W extends Waiter>(limits: GroupLimits) {
   }
 
   /**
-   * Takes the next group, an equal share of each owner first. Beside others an owner does not fill a group, for the whole of
-   * which they wait: then `isCut` is true. `gone` are the items that nobody waits for any more.
+   * Takes the next group, an equal share of each owner first. While others wait, an owner does not fill a group, for
+   * the whole of which they would wait: then `isCut` is true. `gone` are the items whose clients no longer wait.
    */
   function takeGroup(isGone: (waiter: W) => boolean): { group: W[]; gone: W[]; isCut: boolean } {
     const group: W[] = [], gone: W[] = [];
