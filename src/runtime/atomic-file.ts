@@ -1,4 +1,4 @@
-// Atomic files: written as `….part`, and given their own name once they are complete and on disk.
+// Atomic files: written as `….part`, and renamed once they are complete and on disk.
 import { lstat, open, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -14,7 +14,7 @@ export async function onFile<T>(path: string, verb: "read" | "written", work: ()
   }
 }
 
-/** Whether the name is taken, even by a dangling link. */
+/** True if the name is taken, even by a dangling link. */
 export const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false);
 
 type Part = { part: string; handle: FileHandle };
@@ -23,7 +23,7 @@ type Part = { part: string; handle: FileHandle };
 export async function createPart(path: string, mode = 0o600): Promise<Part> {
   const part = `${path}.part`;
   if (await exists(part)) throw conflict(`${part} already exists; remove it if nothing is writing to it`);
-  // An exclusive open follows no link that someone else has planted.
+  // An exclusive open does not follow a link that someone else has planted.
   return { part, handle: await onFile(path, "written", () => open(part, "wx", mode)) };
 }
 
@@ -34,7 +34,7 @@ export async function createDatabasePart(path: string): Promise<Part> {
   return created;
 }
 
-/** Removes the `….part` of a database file, its own part if it has one, and the files that SQLite keeps beside them. */
+/** Removes the `….part` of a database file, the part of that part, and their SQLite logs. */
 export async function removeDatabasePart(part: string): Promise<void> {
   for (const path of [`${part}.part`, part]) {
     await rm(path, { force: true });

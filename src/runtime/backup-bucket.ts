@@ -1,4 +1,4 @@
-// Backups in a bucket. They are uploaded in parts, so that a break costs one part, and a backup appears once all are there.
+// Backups in a bucket. They are uploaded in parts, so a break costs one part, and a backup appears once all are there.
 import type { BucketSettings } from "../common/bucket-settings.ts";
 import { conflict } from "../common/errors.ts";
 import { timeOf } from "./backup-names.ts";
@@ -11,18 +11,18 @@ import type { Patience } from "./s3.ts";
 
 const partSize = 8 * 1024 * 1024; // bytes. All but the last are of the same size, as R2 requires
 const maxParts = 10_000;
-const maxPages = 1_000; // of a listing, each of 1,000 names
-const mine = "promptledger-"; // begins the name of each backup
+const maxPages = 1_000; // of a listing, with 1,000 names each
+const mine = "promptledger-"; // prefix of each backup's name
 
 type File = { name: string; bytes: number };
 
-/** `name` is what messages call the place. */
+/** `name` is the place's name in messages. */
 export function openBucketPlace(name: string, settings: BucketSettings, patience?: Patience): Place {
   const { prefix } = settings;
   const bucket = openBucket(name, settings, patience);
   const pathOf = (file: string) => prefix + file;
 
-  /** What has a name that begins so. */
+  /** The files whose names begin with `start`. */
   async function listFiles(start: string): Promise<File[]> {
     const files: File[] = [];
     let token: string | undefined;
@@ -45,7 +45,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
     throw bucket.fail("listed", oddAnswer());
   }
 
-  /** Uploads the parts, and returns what completes them, and their size in all. */
+  /** Uploads the parts. Returns the request body that completes them, and their total size. */
   async function uploadParts(path: string, uploadId: string, content: Content) {
     const etags: string[] = [];
     let bytes = 0;
@@ -68,7 +68,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
 
   async function abort(path: string, uploadId: string): Promise<void> {
     const request = { method: "DELETE", path, query: { uploadId } } as const;
-    // Whatever it fails for is said by what follows, or has been said already. The next backup tries it again.
+    // A failure is reported by a later request, or has been reported already. The next backup aborts it again.
     await bucket.send(request).then(readText).catch(() => {});
   }
 
@@ -88,7 +88,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
       try {
         xml = await bucket.request("listed", { method: "GET", path: "", query }, "ListMultipartUploadsResult");
       } catch (error) {
-        // Not every server can list them, nor may every key.
+        // Some servers cannot list them, and some keys may not.
         if (isRefused((error as Error).cause)) return;
         throw error;
       }
@@ -114,7 +114,7 @@ export function openBucketPlace(name: string, settings: BucketSettings, patience
         const completion = { method: "POST", path, query: { uploadId }, body } as const;
         const failure = await bucket.request("written", completion, "CompleteMultipartUploadResult")
           .then(() => undefined, (error: unknown) => error);
-        // The response may be lost, and the repetition refused. What the place lists counts.
+        // The response may be lost, and its repetition refused. The listing decides.
         const stored = await find();
         if (stored?.bytes === bytes) return bytes;
         if (stored !== undefined) await remove(file);
@@ -144,7 +144,7 @@ const throwOdd = (): never => {
   throw oddAnswer();
 };
 
-/** The content in parts of one size, of which the last may be smaller. There is always one. */
+/** The content in parts of equal size, of which the last may be smaller. There is always at least one. */
 async function* inParts(content: Content): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let part = new Uint8Array(partSize), length = 0, count = 0;
   for await (const chunk of content) {

@@ -1,5 +1,5 @@
-// The content of a backup: the database, compressed with gzip, and encrypted if there is a key. The header of gzip has the name of the
-// backup, so that encryption authenticates it.
+// The content of a backup: the database, compressed with gzip, and encrypted if there is a key. The gzip header
+// contains the name of the backup, which encryption thereby authenticates.
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -21,7 +21,7 @@ import type { Terminal } from "./terminal.ts";
 
 const gzipLevel = 4; // higher ones take twice as long for a few percent
 
-/** Whether bytes are the beginning of a compressed backup. */
+/** True if bytes are the beginning of a compressed backup. */
 const isCompressed = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
 /** Recognizes an encrypted backup, of this version or an older one, by its first bytes. */
@@ -52,7 +52,7 @@ export async function pack(
   );
 }
 
-/** Passes what a transformation makes of a content to `end`. Rejects with what that throws first. */
+/** Passes transformed content to `end`. Rejects with the first error. */
 async function flow(content: Readable, through: Transform, end: (content: Content) => Promise<void>): Promise<void> {
   let ending: Promise<void> | undefined;
   try {
@@ -64,12 +64,12 @@ async function flow(content: Readable, through: Transform, end: (content: Conten
   }
 }
 
-/** The content of a backup. `isEncrypted` says whether it takes a key. */
+/** The content of a backup. `isEncrypted` is true if it needs a key. */
 export type Packed = { content: Content; isEncrypted: boolean; key: BackupKey | undefined };
 
 /**
- * Writes the database in a backup to an empty file. Throws what `refuse` makes of a cause if the backup is damaged. Returns the name
- * of the database that the backup has inside, which older backups lack.
+ * Writes the database in a backup to an empty file. If the backup is damaged, throws the refusal that `refuse` creates.
+ * Returns the name of the database inside the backup, which older backups do not have.
  */
 export async function unpack(
   packed: Packed,
@@ -119,7 +119,7 @@ const withName = (content: Content, name: string): AsyncGenerator<Uint8Array> =>
     return prepend(Buffer.concat(named), rest);
   });
 
-/** The name in the header of a gzip stream, if there is nothing but a name in it. */
+/** The name in the header of a gzip stream, if the header has only a name. */
 function nameIn(head: Buffer): string | undefined {
   const end = head.indexOf(0, header.length);
   return head[header.flags] === hasName && end > 0 ? head.toString("latin1", header.length, end) : undefined;

@@ -1,4 +1,4 @@
-// Backups in a folder, such as one of another machine that is mounted.
+// Backups in a folder, such as a mounted folder of another machine.
 import { constants } from "node:fs";
 import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Place } from "./backup-place.ts";
 
 const suffix = ".part"; // of a backup that is not complete
 
-// Others may write to the folder. Windows has no such flag.
+// Blocks links planted by others who may write to the folder. Windows does not have the flag.
 const readOnly = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
 function ignoreMissing(error: unknown): undefined {
@@ -19,8 +19,8 @@ function ignoreMissing(error: unknown): undefined {
 }
 
 /**
- * The folder must exist: one that is made where a disk is not mounted would hold backups that do not leave the machine. `setting`
- * is what names it.
+ * The folder must exist: creating it where a disk is not mounted would keep backups on this machine. `setting` is the
+ * name of the setting that contains it.
  */
 export function openFolderPlace(folder: string, setting: string): Place {
   const pathOf = (name: string) => join(folder, name);
@@ -75,7 +75,8 @@ export function openFolderPlace(folder: string, setting: string): Place {
         } finally {
           await handle.close();
         }
-        // Folders of other systems may have no links, as backups of commands need. No two backups have the same time.
+        // Not a link, which backups of commands use: mounted folders may not support links. No two backups have the
+        // same time.
         await onFile(path, "written", () => rename(part, path));
         await syncFolderOf(path);
         return bytes;

@@ -1,4 +1,4 @@
-// The state in a backup, and the proof of it: encryption, the name inside, and the database that it is of.
+// The state in a backup, and its proof: encryption, the name inside, and the owner of its database.
 import { basename, dirname } from "node:path";
 import type { Backup } from "../common/backup-settings.ts";
 import { ageText } from "../common/duration.ts";
@@ -13,7 +13,7 @@ import { ownerOf } from "./backup-owner.ts";
 import type { Place } from "./backup-place.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A backup: a file, or one of a place. */
+/** A backup: a file, or a name in a place. */
 export type BackupName = string | { place: Place; name: string };
 
 /** With a key, a backup that the key does not authenticate is refused, unless `isAllowed`. */
@@ -25,13 +25,13 @@ export type Origin = { owner: string | undefined; lastUsedAt: number | undefined
 /** The state in a backup: its time and when its database was last used, in Unix ms, as far as known. */
 export type BackupState = { createdAt: number | null; lastUsedAt: number | null; isAuthenticated: boolean };
 
-const upkeepInterval = 3_600_000; // ms that the lease of a service ends after its upkeep
-const maxIdle = 86_400_000; // ms that a database may be unused before a backup whose name nothing proves
-const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
+const upkeepInterval = 3_600_000; // ms between the upkeep of a service and the end of its lease
+const maxIdle = 86_400_000; // ms that a database may be unused before a backup whose name is not authenticated
+const clockSkew = 60_000; // ms that a backup's time may be ahead, as another machine's clock set it
 
 const advice = "To take it anyway, name the file and add --allow-unauthenticated";
 
-/** Refuses a plain backup where there is a key. Anyone who may write to a place can make one, with any token in it. */
+/** Refuses a plain backup if there is a key. Anyone who may write to a place can create one, with any token in it. */
 export function requireEncryption(isEncrypted: boolean, { key, isAllowed }: Trust, refuse: (cause: string) => Refusal) {
   if (isEncrypted || key === undefined || isAllowed) return;
   throw refuse(`it is not encrypted although BACKUP_KEY_FILE is set, so it may come from anyone. ${advice}`);
@@ -56,7 +56,7 @@ export async function readOrigin(database: Database): Promise<Origin> {
 
 /** The owner of the database that a backup is to replace, or else of the place. */
 async function expectedOwner(existing: Database | undefined, backup: BackupName): Promise<string | undefined> {
-  // A database that cannot be read, or that nobody has used, may be replaced by any.
+  // A database that is unreadable or has no workspaces may be replaced by any backup.
   const own = existing && await readOwner(existing).catch(() => undefined);
   return own ?? (typeof backup === "string" ? undefined : await backup.place.readMark());
 }
@@ -64,12 +64,12 @@ async function expectedOwner(existing: Database | undefined, backup: BackupName)
 const readOwner = async (database: Database): Promise<string | undefined> =>
   await hasWorkspaces(database) ? await ownerOf(database) : undefined;
 
-/** The facts about a backup that was unpacked. `inner` is the name that its content has. */
+/** Facts about an unpacked backup. `inner` is the name inside its content. */
 type Unpacked = { backup: BackupName; isEncrypted: boolean; inner: string | undefined; origin: Origin };
 
 /**
- * Determines the state of a backup, and tells the user what is odd about it. Throws what `refuse` makes of a cause if there is a
- * key, and the backup is not what its name says, or not of the `existing` database.
+ * Determines the state of a backup, and warns the user of oddities. Throws the refusal that `refuse` creates if there
+ * is a key, and the backup does not match its name or the `existing` database.
  */
 export async function identify(
   { backup, isEncrypted, inner, origin }: Unpacked,
@@ -120,7 +120,7 @@ function describeTime(createdAt: number): string {
     : `${time}, ${ageText(Math.max(0, age))} ago`;
 }
 
-/** The newest backup beside one. */
+/** The newest backup in the place of another. */
 async function findNewest(backup: BackupName, counts: (backup: Backup) => boolean): Promise<Backup | undefined> {
   const place = typeof backup === "string" ? openFolderPlace(dirname(backup), "BACKUP") : backup.place;
   return (await place.list()).find(counts);

@@ -7,7 +7,7 @@ const pattern = /^promptledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db\.gz(\
 export const nameOf = (at: number, isEncrypted: boolean): string =>
   `promptledger-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, "")}.db.gz${isEncrypted ? ".age" : ""}`;
 
-/** The time of the state in a backup, in Unix ms. Undefined if no backup has such a name. */
+/** The time of the state in a backup, in Unix ms. Undefined if this is not the name of a backup. */
 export function timeOf(name: string): number | undefined {
   const [, ...parts] = pattern.exec(name) ?? [];
   const [year, month, day, hour, minute, second] = parts;
@@ -22,8 +22,8 @@ export const isEncryptedName = (name: string): boolean => /\.(age|enc)$/.test(na
 export const innerName = (name: string): string => name.replace(/\.gz(\.age|\.enc)?$/, "");
 
 /**
- * Returns which backups of a place count as backups of this database. With a key only encrypted ones do, since anyone who may write
- * to the place can add others.
+ * Selects the backups of a place that count as backups of this database. With a key only encrypted ones do, since
+ * anyone who may write to the place can add others.
  */
 export const countedWith = (hasKey: boolean) => ({ name }: { name: string }): boolean =>
   !hasKey || isEncryptedName(name);

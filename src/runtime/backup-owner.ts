@@ -1,21 +1,22 @@
-// Whose backups a place holds. Those of two databases would count as those of one, and each would remove those of the other.
+// The owner of the backups in a place. Backups of two databases would be counted together, and each database would
+// remove the other's.
 import { createHmac } from "node:crypto";
 import { conflict } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { readSecret } from "../management/service-secret.ts";
 import type { Place } from "./backup-place.ts";
 
-/** What tells databases apart, and says nothing of them. A copy of a database has that of its original. */
+/** An opaque identifier of a database. A copy has that of its original. */
 export async function ownerOf(database: Database): Promise<string | undefined> {
   const found = await database.read({ sql: "select 1 from sqlite_schema where name = 'service_secret'" });
-  // A schema from before 0.3.0 has none.
+  // A schema from before 0.3.0 does not have the table.
   if (found.length === 0) return undefined;
   return createHmac("sha256", await readSecret(database)).update("backups").digest("hex").slice(0, 32);
 }
 
-/** A place that is marked with its owner by the first backup, and that lists and takes backups of that owner alone. */
+/** A place that its first backup marks with its owner, and that lists and takes only backups of that owner. */
 export function ownedPlace(place: Place, readOwner: () => Promise<string | undefined>): Place {
-  /** The owner, if the place has no mark yet. Throws if it has that of another database. */
+  /** Returns the owner if the place has no mark yet. Throws if it has that of another database. */
   async function findUnmarked(): Promise<string | undefined> {
     const owner = await readOwner(), mark = await place.readMark();
     if (mark === undefined) return owner;

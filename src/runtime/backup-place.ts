@@ -1,4 +1,4 @@
-// Where backups are kept.
+// Places that hold backups.
 import type { Backup } from "../common/backup-settings.ts";
 import { invalid } from "../common/errors.ts";
 import type { Packed } from "./backup-content.ts";
@@ -6,24 +6,24 @@ import type { BackupKey } from "./backup-key.ts";
 import { isEncryptedName, timeOf } from "./backup-names.ts";
 import type { Content } from "./content.ts";
 
-/** A folder or a bucket. Whatever is in it besides backups is left alone. */
+/** A folder or a bucket. Other files in it are left alone. */
 export type Place = {
-  /** What messages call it. It holds no secret. */
+  /** Name in messages, without secrets. */
   name: string;
   /** The complete backups, the newest first. */
   list(): Promise<Backup[]>;
-  /** Removes what is left of backups that were never completed. */
+  /** Removes the remains of incomplete backups. */
   tidy(): Promise<void>;
   /** Stores a backup. It appears complete, or not at all. Returns its size in bytes. */
   put(name: string, content: Content): Promise<number>;
   get(name: string): Content;
   remove(name: string): Promise<void>;
-  /** Whose backups the place holds, if it says so. */
+  /** Owner of the backups in the place, if it is marked. */
   readMark(): Promise<string | undefined>;
   writeMark(owner: string): Promise<void>;
 };
 
-/** The file that says whose backups a place holds. */
+/** The file that names the owner of a place's backups. */
 export const markName = "promptledger-database.txt";
 
 /** The backups among files, the newest first. */
@@ -33,7 +33,7 @@ export const listBackups = (files: { name: string; bytes: number }[]): Backup[] 
     return createdAt === undefined ? [] : [{ name, createdAt, bytes }];
   }).sort((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
 
-/** The backup of that name, or the newest one that was made by a time, which may be `Infinity`. Throws if there is none. */
+/** The backup of that name, or the newest one by a time, which may be `Infinity`. Throws if there is none. */
 export async function findBackup(place: Place, wanted: string | number): Promise<Backup> {
   const backups = await place.list();
   const found = backups.find(({ name, createdAt }) =>

@@ -1,4 +1,4 @@
-// Makes backups beside a service. Each is made by a process of its own with a low priority, because copying, checking and
+// Schedules backups of a service. Each is made by a separate process with a low priority, because copying, checking and
 // compressing would hold up requests.
 import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
@@ -14,18 +14,18 @@ import { thin } from "./backup-thinning.ts";
 import type { Thinned } from "./backup-thinning.ts";
 import { ownCommand } from "./own-service.ts";
 
-/** In ms: before the first look, because the start itself is busy, and after a failure. */
+/** In ms: before the first check, because the start itself is busy, and after a failure. */
 const usualDelays = { first: 10_000, retry: 300_000 };
-const minDelay = 1_000; // ms between two looks
-const maxDelay = 3_600_000; // ms until it is looked again whether a backup is due
-const clockSkew = 60_000; // ms that the time of a backup may be ahead, as that of another machine
+const minDelay = 1_000; // ms between two checks
+const maxDelay = 3_600_000; // ms until the next check whether a backup is due
+const clockSkew = 60_000; // ms that a backup's time may be ahead, as another machine's clock set it
 
 type Made = Backup & Thinned & { durationMs: number };
 
-/** Makes a backup. `ended` is aborted once the service stops. Rejects with why there is none. */
+/** Makes a backup. `ended` is aborted once the service stops. Rejects with the cause of a failure. */
 export type MakeBackup = (ended: AbortSignal) => Promise<Made>;
 
-/** Says why making or removing backups fails, or without a cause that all is well. */
+/** Reports the cause of failing backups or removals, or success without a cause. */
 export type Notice = (cause: string | undefined) => Promise<void>;
 
 type Parts = {
@@ -42,13 +42,13 @@ type Parts = {
 };
 
 /**
- * When the backup after one of a time begins, in Unix ms: as long before it is due as the last one took, so that there is always one
- * that is not older than `every`.
+ * Start time of the next backup, in Unix ms: as long before it is due as the last one took, so that the newest backup
+ * is never older than `every`.
  */
 export const dueAt = (createdAt: number, every: number, took: number): number =>
   createdAt + every - Math.min(took, every / 2);
 
-/** Starts the schedule. `stop` ends a backup that is being made. */
+/** Starts the schedule. `stop` aborts a running backup. */
 export function startBackups(
   { place, counts, settings: { every, keep }, clock, log, metrics, notice, make = makeBackup, delays = usualDelays }:
     Parts,
@@ -59,7 +59,7 @@ export function startBackups(
   let took = 0; // ms for the last backup
   let isThinned = true; // as far as this process knows
   let hasLooked = false;
-  // An age that begins at 0 would raise an alarm with each start.
+  // Without a check, the age would begin at 0 and raise an alarm with each start.
   const afterLook = (read: () => number) => (): [string[], number][] => hasLooked ? [[[], read()]] : [];
   metrics.series(
     "promptledger_backup_last_success_timestamp_seconds",
@@ -87,7 +87,7 @@ export function startBackups(
     return timer;
   }
 
-  /** Makes a backup if one is due. The place says when the newest one was made, so that a restart makes none too early. */
+  /** Makes a backup if one is due. The newest backup's time comes from the place, so a restart makes none too early. */
   async function runOnce(): Promise<void> {
     let next = delays.retry;
     try {
@@ -98,7 +98,7 @@ export function startBackups(
       isThinned = unremoved === undefined;
       if (unremoved !== undefined) throw invalid(`A backup was made. ${unremoved}`);
       await noteSuccess();
-      // One that takes longer than it is valid for is followed by a rest as long.
+      // A backup that takes longer than it is valid is followed by a rest of the same length.
       next = Math.max(minDelay, dueIn(), durationMs);
     } catch (error) {
       await noteFailure(error);
@@ -108,7 +108,7 @@ export function startBackups(
 
   const dueIn = (): number => state.newest === undefined ? 0 : dueAt(state.newest.createdAt, every, took) - clock();
 
-  /** Makes a backup, or removes those that could not be removed before. */
+  /** Makes a backup, or retries removals that failed. */
   async function doWhatIsDue(): Promise<Thinned & { durationMs: number }> {
     if (dueIn() <= 0) return await makeOne();
     const thinned = isThinned ? { removed: [] } : await thin(place, keep, state.newest!.createdAt, counts);
@@ -130,7 +130,7 @@ export function startBackups(
     await say(undefined);
   }
 
-  /** What passes until the next attempt is no event. */
+  /** A failure that the next attempt fixes is not an event. */
   async function noteFailure(error: unknown): Promise<void> {
     if (ended.aborted) return;
     failures++;
@@ -141,7 +141,7 @@ export function startBackups(
     if (failuresInRow > 1) await say(cause);
   }
 
-  /** A database that cannot be written keeps no backup from being made. */
+  /** A database that cannot be written must not prevent backups. */
   async function say(cause: string | undefined): Promise<void> {
     try {
       if (!ended.aborted) await notice(cause);
@@ -159,14 +159,14 @@ export function startBackups(
   };
 }
 
-/** Runs `backup now` of this very program, with the settings of this process. */
+/** Runs this program's `backup now` as a process, with the settings of this process. */
 const makeBackup: MakeBackup = (ended) =>
   new Promise((resolve, reject) => {
     const [command, ...args] = ownCommand();
-    // The database is that of this process, whatever server its user works on.
+    // The database is that of this process, even if PROMPTLEDGER_SERVER is set for its user.
     const { PROMPTLEDGER_SERVER: _, ...env } = process.env;
     const child = spawn(command, [...args, "backup", "now", "--json"], { env, stdio: ["ignore", "pipe", "pipe"] });
-    // What is left of a backup that was killed is removed by the next one.
+    // The next backup removes the remains of a killed one.
     const kill = () => void child.kill("SIGKILL");
     ended.addEventListener("abort", kill);
     let out = "", said = "";
@@ -185,7 +185,7 @@ const makeBackup: MakeBackup = (ended) =>
     });
   });
 
-/** What the process has printed. Undefined if it has made no backup. */
+/** The backup that the process printed. Undefined if it made none. */
 function readMade(out: string): Made | undefined {
   try {
     const made = JSON.parse(out) as Partial<Made> | null;
@@ -195,11 +195,11 @@ function readMade(out: string): Made | undefined {
   }
 }
 
-/** Not every system lets a process do that. */
+/** Lowers a process's priority, where the system allows it. */
 function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // The backup competes with requests for the processor.
+    // Without it, the backup competes with requests for the processor.
   }
 }

@@ -6,7 +6,7 @@ import { Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Place } from "./backup-place.ts";
 
-/** The names of the backups that were removed, the oldest first, and why the others could not be. */
+/** The names of the removed backups, oldest first, and the cause if others could not be removed. */
 export type Thinned = { removed: string[]; unremoved?: string };
 
 /** The rules that keep each backup, by its name. One that does not count never takes the place of one that does. */
@@ -22,8 +22,8 @@ export function keptBackups(
 }
 
 /**
- * Removes the backups that no rule keeps, of those up to the time of the newest one. It never rejects. `counts` tells which
- * backups are those of this database.
+ * Removes the backups that no rule keeps, as of the time of the newest one. It never rejects. `counts` selects the
+ * backups of this database.
  */
 export async function thin(
   place: Place,

@@ -23,7 +23,7 @@ import type { Terminal } from "./terminal.ts";
 
 type Backup = { file: string; bytes: number; createdAt: number };
 
-/** Copies the database in its current state to a new file, whatever its schema. */
+/** Copies the database in its current state to a new file, with any schema. */
 export async function backUp(location: DatabaseLocation, file: string, { say }: Terminal): Promise<Backup> {
   const path = databaseFileOf(location);
   if (!await exists(path)) {
@@ -45,7 +45,7 @@ export async function backUp(location: DatabaseLocation, file: string, { say }: 
   }
 }
 
-/** Returns the time of the state that was copied. */
+/** Copies the database to the part. Returns the time of the copied state. */
 async function copy(location: DatabaseLocation, file: string, part: string, say: Terminal["say"]): Promise<number> {
   const database = openFile(location.url, "manage");
   try {

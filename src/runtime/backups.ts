@@ -33,7 +33,7 @@ import { openPlace } from "./open-place.ts";
 import type { Terminal } from "./terminal.ts";
 import { percent } from "../management/progress.ts";
 
-/** A backup that was made, and what became of those that no rule keeps. */
+/** A new backup, and the result of removing old ones. */
 type Made = Backup & { place: string } & Thinned;
 
 /** The settings of backups. Throws without `BACKUP_TO`. */
@@ -46,7 +46,7 @@ export function requireBackups({ backups }: Pick<Config, "backups">): BackupSett
 
 type Settings = Pick<Config, "database" | "backups" | "backupKeyFile">;
 
-/** Makes a backup of the database, and then removes those that no rule keeps. */
+/** Makes a backup of the database, and then removes the backups that no rule keeps. */
 export async function backUpNow({ database, backups, backupKeyFile }: Settings, terminal: Terminal) {
   const { to, keep } = requireBackups({ backups });
   const key = await findBackupKey(backupKeyFile);
@@ -70,7 +70,7 @@ export async function backUpNow({ database, backups, backupKeyFile }: Settings, 
   });
 }
 
-/** Runs work on the database. An error says why it cannot be backed up. */
+/** Runs work on the database. An error gives the reason why it cannot be backed up. */
 async function onDatabase<T>(location: DatabaseLocation, work: (database: Database) => Promise<T>): Promise<T> {
   const database = openFile(location.url, "manage");
   try {
@@ -86,7 +86,7 @@ async function onDatabase<T>(location: DatabaseLocation, work: (database: Databa
 const refusalOf = ({ url }: DatabaseLocation, cause: string) =>
   unusable(`The database ${describeDatabase(url)} cannot be backed up: ${cause}`);
 
-/** Throws if a folder has no room for a copy. */
+/** Throws if a folder does not have room for a copy. */
 async function requireRoom(folder: string, bytes: number): Promise<void> {
   const free = await freeBytesOf(folder);
   if (free >= bytes + reserve) return;
@@ -157,7 +157,9 @@ export async function checkBackup(
 const patience = 3_600_000; // ms that another backup may take
 const pause = 500; // ms between two attempts
 
-/** Runs work on an empty file beside the database, which it removes afterwards. One process at a time has it. */
+/**
+ * Runs work on an empty file in the database's folder, and removes it afterwards. One process at a time may do this.
+ */
 async function withPart<T>(
   location: DatabaseLocation,
   { say }: Terminal,
@@ -167,7 +169,7 @@ async function withPart<T>(
   const file = await realpath(path).catch(() => path);
   const unlock = await lockBackups(file, say);
   try {
-    // What a killed process has left. Nobody else has it, because of the lock.
+    // Remains of a killed process. The lock ensures that they are not in use.
     await removeDatabasePart(`${file}-backup.part`);
     const { part, handle } = await createDatabasePart(`${file}-backup`);
     try {

@@ -40,10 +40,13 @@ import { warnOfUsedQuotas } from "./used-quotas.ts";
 
 const webhookTimeout = 15_000; // ms that a webhook has to answer
 
-/** A service that runs: its base URL, and a function that makes a link to its console, which signs in with a token until it stops. */
+/**
+ * A running service: its base URL, and a function that creates a link to its console. The link signs in with a token
+ * until the service stops.
+ */
 export type Started = { url: string; createLink(token: string): string };
 
-/** Starts the service with the settings in the environment, or prints what failed and exits 1. */
+/** Starts the service with the settings in the environment, or prints the failure and exits 1. */
 export async function boot(listen: Listen): Promise<Started> {
   try {
     return await start(listen, readConfig(process.env));
@@ -61,7 +64,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   const log = createLog({ level: config.logLevel, format: config.logFormat, clock, write: output.write });
 
   await loadCommit();
-  // Backups that nobody could open would be found out too late.
+  // An invalid key must be found now, not when a backup is to be opened.
   const backupKey = await findBackupKey(config.backupKeyFile);
   await claimDatabase(config, log);
   const schema = config.migrates ? "migrate" : "check";
@@ -69,7 +72,7 @@ async function start(listen: Listen, config: Config): Promise<Started> {
   if (config.databaseAdminUrl !== undefined) await warnOfWeakDurability(config.databaseAdminUrl, log);
   const isEmpty = !await hasWorkspaces(database);
   const metricsToken = metricsPort === undefined ? adminToken : undefined;
-  // Most services are not for agents. They load nothing of it.
+  // Most services are not for agents, and load no code for them.
   const forAgents = config.mcp ? [(await import("../mcp/face.ts")).mcp()] : [];
   const { pages, faces } = servedFaces(config, forAgents, {
     faultOf: addressFault,
@@ -165,7 +168,7 @@ async function listenOn<T>(names: string, address: Address, listen: (address: Ad
   }
 }
 
-/** Whether another process listens on the port. Deno has no code for it. */
+/** True if another process listens on the port. Deno has no code for it. */
 const isInUse = (error: unknown): boolean =>
   error instanceof Error && (error.name === "AddrInUse" || "code" in error && error.code === "EADDRINUSE");
 
@@ -179,11 +182,11 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
   await new Promise((resolve) => server.close(resolve));
 }
 
-const claimGrace = 5_000; // ms beyond `shutdownTimeout` that another process has to exit
+const claimGrace = 5_000; // ms beyond `shutdownTimeout` for another process to exit
 
 /**
- * Claims the database file, because only one process may serve it. Waits for a process that is stopping, and throws if it
- * keeps serving.
+ * Claims the database file, because only one process may serve it. Waits for a process that is stopping, and throws if
+ * it keeps serving.
  */
 async function claimDatabase(config: Config, log: Log): Promise<void> {
   const { database: location, migrates, shutdownTimeout } = config;
@@ -192,13 +195,13 @@ async function claimDatabase(config: Config, log: Log): Promise<void> {
   if (migrates) makeFile(path);
   const timeoutMs = shutdownTimeout + claimGrace;
   await whileServed(() => claimFile(path), timeoutMs, async (notice) => {
-    // Said at once, so that nobody waits in vain for a port that something else has.
+    // Reported now: waiting for the database is in vain if another process has the port.
     const port = await checkPort(config).then(() => undefined, (error: Error) => error.message);
     log.warn(notice, { database: describeDatabase(location.url), timeoutMs, port });
   });
 }
 
-/** How the user calls the command line: npm sets variables for the scripts of a package, and for npx. */
+/** The user's command line: npm sets variables for the scripts of a package, and for npx. */
 export const command = process.env.npm_lifecycle_event === undefined
   ? "promptledger"
   : process.env.npm_package_name === "promptledger"

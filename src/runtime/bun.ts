@@ -17,7 +17,7 @@ declare const Bun: {
 export const listen: Listen = async (handle, { host: hostname, port }) => {
   // The service has its own limit on bodies. Without `development: false` Bun shows source code on an error.
   const server = Bun.serve({
-    // Bun closes a connection on which anything arrives before the last request is answered. Such a request gets no
+    // Bun closes a connection on which data arrives before the last request is answered. The closed request gets no
     // response, so it must not count.
     fetch: (request) => handle(withHost(request), () => request.signal.aborted),
     hostname,
@@ -30,7 +30,7 @@ export const listen: Listen = async (handle, { host: hostname, port }) => {
   return { port: server.port, stop: () => server.stop() };
 };
 
-/** Bun makes no URL of a target without a Host, or with one that is invalid, which stays refused. */
+/** Bun leaves the URL a bare path if the Host is missing or invalid. An invalid Host stays refused. */
 const withHost = (request: Request): Request =>
   request.url.startsWith("/") && !request.headers.get("Host")
     ? withUrl(request, `http://${unknownHost}${request.url}`)

@@ -1,4 +1,4 @@
-// Copies of a database that are checked before they count: their pages, their texts and their ledger.
+// Copies of a database that are checked before use: their pages, their texts and their ledger.
 import { open, stat } from "node:fs/promises";
 import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
 import { verifyLedger } from "../ledger/verify.ts";
@@ -17,15 +17,15 @@ import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } f
 import type { Terminal } from "./terminal.ts";
 import { percent } from "../management/progress.ts";
 
-/** `missing` names the migrations that the copy lacks, and `damaged` the rows with text that is not valid UTF-8. */
+/** `missing` lists migrations that the copy does not have, and `damaged` the rows with text that is not valid UTF-8. */
 export type Checked = { missing: string[]; ledgers: number; damaged: DamagedText[] };
 
-/** How SQLite databases begin. */
+/** First bytes of a SQLite database. */
 export const databaseMagic = "SQLite format 3\0";
 
 const copyChunk = 1024 * 1024; // bytes
 
-/** Copies a database that nobody writes to, and its write-ahead log if there is one, to an empty file. */
+/** Copies a database without writers, and its write-ahead log if there is one, to an empty file. */
 export async function copyDatabase(from: string, part: string, terminal: Terminal): Promise<void> {
   const { size } = await stat(from);
   terminal.say(`Copying ${formatBytes(size)} …\n`);
@@ -56,8 +56,8 @@ async function copyFile(from: string, to: string, report: (copied: number) => vo
 }
 
 /**
- * Throws what `refuse` makes of a cause if the pages of the part are damaged or its ledger does not balance. Names the texts
- * that are damaged. The part has no log afterwards.
+ * If the pages of the part are damaged or its ledger does not balance, throws the refusal that `refuse` creates.
+ * Reports and returns the damaged texts. The part has no log afterwards.
  */
 export async function checkCopy(
   part: string,
@@ -71,7 +71,7 @@ export async function checkCopy(
     terminal.report("Checking the file");
     let damage = await findDamage(database);
     if (damage !== undefined) {
-      // A text that is damaged may differ from what an index has of it.
+      // A damaged text may differ from its copy in an index.
       await rebuildIndexes(database);
       damage = await findDamage(database);
     }
@@ -110,7 +110,10 @@ async function verify(database: Database, { report, say }: Terminal): Promise<Ve
   return { ledgers: ledgers.length, damaged };
 }
 
-/** Verifies a migrated copy of a database with an older schema, which it keeps: the version that made it may serve it again. */
+/**
+ * Verifies a migrated copy of a database with an older schema. The original keeps its schema, for the version that made
+ * it.
+ */
 async function verifyCopy(database: Database, part: string, terminal: Terminal): Promise<Verified> {
   const { part: path, handle } = await createDatabasePart(part);
   await handle.close();

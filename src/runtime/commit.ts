@@ -1,4 +1,5 @@
-// Finds the commit of a checkout in git's files, without running git, and writes it into the package that is packed there.
+// Finds the commit of a checkout in git's files, without running git, and writes it into the package that is packed
+// there.
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +7,7 @@ import { build } from "../common/build.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** Finds the commit of this code, if it runs in a checkout. A bundle that stands in a checkout may be of another one. */
+/** Finds the commit of this code, if it runs in a checkout. A bundle within a checkout may be of another commit. */
 export async function loadCommit(): Promise<void> {
   if (import.meta.url.endsWith("/src/runtime/commit.ts")) build.commit ??= await findCommit(fileURLToPath(root));
 }
@@ -25,12 +26,12 @@ export async function stampPackage(): Promise<void> {
 const shownDigits = 12;
 const maxReferences = 5; // that lead from one to another, as in git
 
-/** The commit that a folder has checked out: 12 hexadecimal digits. Undefined if git's files do not tell. */
+/** The commit that a folder has checked out: 12 hexadecimal digits. Undefined if git's files do not contain it. */
 export async function findCommit(folder: string): Promise<string | undefined> {
   // In a linked worktree and in a submodule, `.git` is a file that names the folder.
   const [, elsewhere] = /^gitdir: (.+)$/.exec(await textOf(join(folder, ".git"))) ?? [];
   const own = resolve(folder, elsewhere ?? ".git");
-  // A linked worktree has a HEAD of its own. It shares the branches.
+  // A linked worktree has a separate HEAD. It shares the branches.
   const shared = resolve(own, await textOf(join(own, "commondir")));
   let text = await textOf(join(own, "HEAD"));
   for (let count = 0; count < maxReferences; count++) {
@@ -45,6 +46,6 @@ export async function findCommit(folder: string): Promise<string | undefined> {
 /** A file's text without the white space around it. Empty if it cannot be read. */
 const textOf = (path: string): Promise<string> => readFile(path, "utf8").then((text) => text.trim(), () => "");
 
-/** The hash of a reference in the file of those that git has packed, whose lines are `HASH NAME`. */
+/** The hash of a reference in git's file of packed references, whose lines are `HASH NAME`. */
 const findPacked = (packed: string, reference: string): string =>
   packed.split(/\r?\n/).find((line) => line.endsWith(` ${reference}`))?.split(" ")[0] ?? "";

@@ -27,26 +27,26 @@ export type Config = Readonly<{
   port: number;
   /** The largest request body that the service accepts, in bytes. */
   maxBodyBytes: number;
-  /** How many bytes of request bodies the service may hold at once. */
+  /** Maximum total size of request bodies in memory, in bytes. */
   bodyBudgetBytes: number;
   /** The operator's own token of the management API. */
   adminToken: string | undefined;
-  /** Whether the management API is on without `adminToken` too, for management tokens alone. */
+  /** True if the management API is on without `adminToken` too, for management tokens alone. */
   management: boolean;
-  /** Whether the Model Context Protocol is on, for agents with management tokens. */
+  /** True if the Model Context Protocol is on, for agents with management tokens. */
   mcp: boolean;
-  /** How people sign in with their company's account. Undefined if they cannot. */
+  /** Sign-in with the company's identity provider. Undefined if it is off. */
   people: PeopleSettings | undefined;
   logLevel: LogLevel;
   logFormat: LogFormat;
-  /** Whether to migrate an outdated schema at startup. If not, an outdated schema aborts startup. */
+  /** True to migrate an outdated schema at startup. If false, an outdated schema aborts startup. */
   migrates: boolean;
   /** The address that serves metrics without a token. Without a port, the service serves them to `adminToken`. */
   metricsPort: number | undefined;
   metricsHost: string;
-  /** After SIGTERM: how long to keep serving with `/readyz` at 503, in ms. */
+  /** Time after SIGTERM during which the service still serves, with `/readyz` at 503, in ms. */
   shutdownDelay: number;
-  /** After SIGTERM: how long until the process has stopped, in ms. */
+  /** Time after SIGTERM until the process has stopped, in ms. */
   shutdownTimeout: number;
   /** The origins whose pages may call the service, `*` for all. */
   corsOrigins: readonly string[];
@@ -54,7 +54,7 @@ export type Config = Readonly<{
   webhookAllow: readonly string[];
   /** The URL of the proxy through which webhooks are sent; undefined without one. */
   webhookProxy: string | undefined;
-  /** Scheduled backups; undefined if none are made. */
+  /** Scheduled backups; undefined without them. */
   backups: BackupSettings | undefined;
   /** The path of the file with the key of encrypted backups. */
   backupKeyFile: string | undefined;
@@ -145,7 +145,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     backups: readBackupSettings(read, isFileUrl(url), faults),
     backupKeyFile: read("BACKUP_KEY_FILE"),
   });
-  // One of two settings is compared with the other only if both have values: a default in place of a bad one says nothing.
+  // Settings are compared only if both have valid values: comparing with a default in place of an invalid one is
+  // meaningless.
   const areRead = (...names: string[]) => !faults.some((fault) => names.some((name) => fault.startsWith(`${name} `)));
   if (areRead("SHUTDOWN_DELAY", "SHUTDOWN_TIMEOUT") && config.shutdownDelay >= config.shutdownTimeout) {
     faults.push("SHUTDOWN_DELAY must be less than SHUTDOWN_TIMEOUT");
@@ -169,7 +170,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return config;
 }
 
-/** Whether a text is a host as URLs have it, with or without a port. */
+/** True if a text is a host as in URLs, with or without a port. */
 function isHost(text: string): boolean {
   if (/[/?#@\\\s]/.test(text) || !URL.canParse(`http://${text}`)) return false;
   const { host, hostname } = new URL(`http://${text}`);

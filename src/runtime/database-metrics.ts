@@ -13,7 +13,9 @@ const timeout = 500; // ms that a scrape waits for the database
 const maxShown = 20; // workspaces
 const pageRows = 1_000; // workspaces that one scrape reads
 
-/** Adds the metrics. A scrape reads them. If there are more workspaces than `pageRows`, several scrapes read them all. */
+/**
+ * Adds the metrics. A scrape reads them. If there are more workspaces than `pageRows`, several scrapes read them all.
+ */
 export function measureDatabase({ beforeText, series }: Metrics, database: Database, clock: Clock): void {
   let bytes: number | undefined;
   let shown: QuotaUse[] = [], found: QuotaUse[] = [];
@@ -54,7 +56,7 @@ export function measureDatabase({ beforeText, series }: Metrics, database: Datab
   series("promptledger_database_bytes", "Size of the database", [], () => bytes === undefined ? [] : [[[], bytes]]);
 }
 
-/** The workspaces that have used most of their limits, each once. */
+/** The workspaces that have used the largest shares of their limits, each once. */
 function nearest(quotas: QuotaUse[]): QuotaUse[] {
   const newest = new Map(quotas.map((quota) => [quota.workspaceId, quota]));
   return [...newest.values()].filter(({ limit }) => limit > 0).sort((a, b) => b.used / b.limit - a.used / a.limit)

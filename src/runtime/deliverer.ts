@@ -1,5 +1,5 @@
-// Runs the delivery of webhooks beside a service: it looks each second for what is due while there are webhooks. Without any it
-// has no timer.
+// Runs the delivery of webhooks for a service: checks each second for due deliveries while there are webhooks. Without
+// webhooks it has no timer.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -11,12 +11,12 @@ import { createDelivery, removeOldDeliveries } from "../management/deliver.ts";
 import type { Send } from "../management/deliver.ts";
 import { findOldestDue } from "../management/webhooks.ts";
 
-const lookInterval = 1_000; // ms between two looks
+const lookInterval = 1_000; // ms between two checks
 const removalInterval = 3_600_000; // ms
-const patience = 3_000; // ms that a service which stops leaves to receivers
-const warningInterval = 60_000; // ms between two errors that are logged, as the next look mostly has the same
+const patience = 3_000; // ms that a stopping service leaves to receivers
+const warningInterval = 60_000; // ms between two logged errors, as the next check mostly has the same
 
-/** `isAlone`: whether no other process may serve the database. */
+/** `isAlone` is true if no other process may serve the database. */
 export type DelivererParts = {
   database: Database;
   isAlone?: boolean;
@@ -27,13 +27,16 @@ export type DelivererParts = {
 };
 
 export type Deliverer = {
-  /** Looks whether there are webhooks now, unless it knows of some. It is called for what may have made the first one. */
+  /**
+   * Checks whether there are webhooks now, unless some are known. Call it after any change that may have created the
+   * first one.
+   */
   wake(): void;
-  /** Resolves when the requests that are being sent have ended, or have taken too long. */
+  /** Resolves when the current requests have ended, or have taken too long. */
   stop(): Promise<void>;
 };
 
-/** Starts the delivery, which looks each `interval` ms. */
+/** Starts the delivery, which checks every `interval` ms. */
 export function startDeliverer(
   { database, isAlone = false, clock, log, metrics, send }: DelivererParts,
   interval = lookInterval,
@@ -63,7 +66,7 @@ export function startDeliverer(
     oldest = await findOldestDue(store.database);
   });
 
-  let isIdle = false, isWoken = false; // while it looks
+  let isIdle = false, isWoken = false; // during a check
   async function lookOnce(): Promise<void> {
     let hasWebhooks = true;
     isIdle = isWoken = false;
@@ -104,8 +107,8 @@ export function startDeliverer(
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      // A receiver that is slow keeps no service from stopping. What it may have got is sent once more, by whichever service
-      // looks next.
+      // A slow receiver must not keep the service from stopping. A delivery that it may have got is sent again by the
+      // service that checks next.
       await withTimeout(patience, looking.then(delivery.rest), () => {});
     },
   };

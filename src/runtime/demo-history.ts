@@ -14,7 +14,7 @@ import { createPrompt, pushPrompt } from "../management/versions.ts";
 import { createWorkspace } from "../management/workspaces.ts";
 import { answers, failures, prices, prompts, questions, statuses } from "./demo-texts.ts";
 
-/** What the demo prints: the ids and secrets of one of everything. */
+/** Printed by the demo: ids and secrets of one of everything. */
 export type Demo = {
   workspaceId: WorkspaceId;
   deployId: DeploymentId;
@@ -27,14 +27,14 @@ export type Demo = {
 const minute = 60_000; // ms
 const day = 1_440 * minute;
 const days = 21;
-/** How many sessions a day has. The last ones are those of a sale, in which a rollout is in progress. */
+/** Number of sessions on a day. The last days are those of a sale, with a rollout in progress. */
 const sessionsOn = (passed: number) => passed < 18 ? 9 : 27;
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 type Served = { deploy: { currentVersion: number }; llmConfig: { model: string }; rollout?: { id: string } };
 
-/** A generator of numbers from 0 to 1, always the same ones, so that each demo tells the same story. */
+/** Pseudorandom numbers from 0 to 1. The sequence is fixed by the seed, which makes all demos alike. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -43,7 +43,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Writes the history into an empty database. `now` is when it ends, in Unix ms. */
+/** Writes the history into an empty database. `now` is its end, in Unix ms. */
 export async function writeHistory(database: Database, now: number): Promise<Demo> {
   let at = now - days * day;
   const clock = () => at;
@@ -81,7 +81,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
   await deploy("staging", followUpId, "Waits for the campaign");
   await call(protectDeployment, "ada", { id: deployId, note: "Only publishers change what customers see" });
 
-  /** What happened to the prompts, by the day on which it did. */
+  /** Events of the prompts, by day. */
   const events: Record<number, () => Promise<unknown>> = {
     6: () => call(pushPrompt, "grace", { id: promptId, ...prompts.assistant[1]! }),
     7: () => call(promoteDeployment, "grace", { id: staging, version: 2 }),
@@ -108,7 +108,7 @@ export async function writeHistory(database: Database, now: number): Promise<Dem
     return await response.text();
   }
 
-  /** One question of a customer in a session, and its outcome. */
+  /** Asks one question of a customer in a session, and records its outcome. */
   async function ask(id: DeploymentId, sessionId: string, parent: string | undefined): Promise<string> {
     const { deploy, llmConfig: { model }, rollout }: Served = JSON.parse(
       await send(id, key, undefined, `&key=${sessionId}`),

@@ -1,4 +1,4 @@
-// What the history of the demo is made of: prompts in several versions, questions of customers, and answers.
+// Texts of the demo's history: prompts in several versions, questions of customers, and answers.
 import { jsonText } from "../common/json-text.ts";
 
 const content = (title: string, description: string, messages: object[], llmConfig: object) => ({

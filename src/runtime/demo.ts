@@ -1,5 +1,5 @@
-// `promptledger demo`: serves a throw-away database with a small history, and prints a link to its console and commands to
-// paste.
+// `promptledger demo`: serves a temporary database with a small history, and prints a link to its console and commands
+// to paste.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -17,7 +17,7 @@ export async function demo({ say }: Terminal): Promise<void> {
   const interrupt = () => process.exit(interrupted);
   process.once("SIGINT", interrupt);
   process.env.DATABASE_URL = `file:${join(await openOwnFolder(tmpdir(), "promptledger-demo-"), "demo.db")}`;
-  // Backups of the demo would mix with those of another database.
+  // The place may hold backups of another database.
   delete process.env.BACKUP_TO;
   say("Making a history of three weeks …\n");
   // The link signs in with a token of the database.

@@ -45,6 +45,6 @@ export const listen: Listen = async (handle, { host: hostname, port }, warn) => 
 
 const pause = 250; // ms between two attempts
 
-/** Deno makes the URL of any Host, so that one with a slash or a question mark would change the path. */
+/** Deno builds the URL from any Host: one with a slash or a question mark would change the path. */
 const withoutOddHost = (request: Request): Request =>
   /[/?#\\@]/.test(request.headers.get("Host") ?? "") ? withUrl(request, "") : request;

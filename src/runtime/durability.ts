@@ -1,5 +1,5 @@
-// Asks a libSQL server (sqld) whether it syncs each commit before it answers. In its default mode it does not, and a power
-// cut can lose commits that were answered.
+// Checks whether a libSQL server (sqld) syncs each commit before it responds. In its default mode it does not, and a
+// power cut can lose acknowledged commits.
 import { describeDatabase } from "../database/location.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -7,7 +7,7 @@ import { outgoingFetch } from "./proxy.ts";
 
 const timeout = 5_000; // ms
 
-/** Logs a warning if the server's admin API says that commits may be lost, or does not respond. */
+/** Logs a warning if, according to the server's admin API, commits may be lost, or if it does not respond. */
 export async function warnOfWeakDurability(adminUrl: string, { warn }: Pick<Log, "warn">): Promise<void> {
   const url = describeDatabase(adminUrl);
   let mode: unknown;

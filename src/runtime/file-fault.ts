@@ -1,4 +1,5 @@
-// Why a database file cannot be opened. SQLite reports a missing folder, a folder in its place and another owner as error 14.
+// Reasons why a database file cannot be opened. SQLite reports a missing folder, a folder in its place and another
+// owner as error 14.
 import { access, constants, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -15,7 +16,7 @@ export async function unusableDatabase({ url }: DatabaseLocation, error: unknown
   return unusable(`the database ${describeDatabase(url)} (DATABASE_URL) cannot be used: ${cause}`);
 }
 
-/** Describes the error of an operation on a database. For a file, the file system may know the cause. */
+/** Describes the error of an operation on a database. For a file, the cause may be in the file system. */
 export async function describeDatabaseError(error: unknown, path: string | undefined): Promise<string> {
   if (error instanceof Refusal) return error.message;
   return path !== undefined && await findFileFault(path) || describeError(error);
@@ -23,7 +24,7 @@ export async function describeDatabaseError(error: unknown, path: string | undef
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** Says what is wrong with the path of a database; undefined if this process may read and write it. */
+/** Describes the fault of a database's path; undefined if this process may read and write it. */
 export async function findFileFault(path: string, check = access): Promise<string | undefined> {
   const isAllowed = (file: string, mode: number) => check(file, mode).then(() => true, () => false);
   const folder = dirname(resolve(path));

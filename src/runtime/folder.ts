@@ -8,8 +8,8 @@ import { onFile } from "./atomic-file.ts";
 const maxFiles = 20_000;
 
 /**
- * The paths of the files in a folder and those below it, relative to it and with `/`, in order. Links, folders that begin with
- * a dot and node_modules are left out.
+ * The paths of the files in a folder and its subfolders, relative to it and with `/`, in order. Links, folders that
+ * begin with a dot and node_modules are left out.
  */
 export async function listFiles(folder: string): Promise<string[]> {
   const found: string[] = [];
@@ -30,7 +30,7 @@ export async function listFiles(folder: string): Promise<string[]> {
 
 const isLeftOut = (folder: string): boolean => /^\.|^node_modules$/.test(folder);
 
-/** Whether a folder that lists these files would list one more of this path, beside all of them. */
+/** True if a file could be added at this path without conflict, and the folder's listing would include it. */
 export function canAdd(files: ReadonlySet<string>, path: string): boolean {
   const folders = path.split("/").slice(0, -1);
   const isInFile = folders.some((_, nth) => files.has(folders.slice(0, nth + 1).join("/")));
@@ -42,7 +42,7 @@ export const pathIn = (folder: string, path: string): string => folder === "." ?
 
 const maxLinks = 40; // one after the other, as Linux follows
 
-/** Follows the links of a path. Of one that does not exist yet, those of the folders that it would be in, and its own. */
+/** Follows the links of a path. For one that does not exist yet, follows those of its folders, and its own. */
 async function followLinks(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
@@ -78,8 +78,8 @@ export async function pathBelow(folder: string, path: string, name?: string): Pr
 }
 
 /**
- * The path of a file to write that a user names, with its links followed. Links lead no farther than the current folder, if it is
- * in that, or else than the folder of the file.
+ * The path of a file to write that a user names, with its links followed. Links must stay in the current folder, if the
+ * path is in it, or else in the folder of the file.
  */
 export function pathToWrite(path: string): Promise<string> {
   const current = process.cwd(), own = resolve(path);

@@ -1,11 +1,11 @@
-// What git says of a folder. Without git, or outside of a repository, it says nothing.
+// Reads a folder's state from git. Without git, or outside of a repository, results are empty or undefined.
 import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
 import { groupBy } from "../common/group-by.ts";
 
 export type Head = { commit: string; author: string; repository?: string | undefined };
 
-/** The commit that is checked out, and who wrote it; undefined outside of a repository, and before its first commit. */
+/** The commit that is checked out, and its author; undefined outside of a repository, and before its first commit. */
 export async function findHead(folder: string): Promise<Head | undefined> {
   const shown = await git(folder, "log", "-1", "--format=%H%n%an");
   if (shown === undefined) return undefined;
@@ -15,8 +15,8 @@ export async function findHead(folder: string): Promise<Head | undefined> {
 }
 
 /**
- * The files below a folder, relative to it, that differ from the last commit or are in none. With `--ignored`, those that git
- * ignores are among them. Undefined outside of a repository.
+ * The uncommitted files below a folder, relative to it: changed or untracked ones. With `--ignored`, also files that
+ * git ignores. Undefined outside of a repository.
  */
 export async function findUncommitted(folder: string, ...options: "--ignored"[]): Promise<Set<string> | undefined> {
   const all = ["--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", ...options];
@@ -33,12 +33,12 @@ export const findRoot = async (folder: string): Promise<string | undefined> =>
 const findPrefix = async (folder: string): Promise<number | undefined> =>
   (await git(folder, "rev-parse", "--show-prefix"))?.trimEnd().length;
 
-/** What a file was in a commit: the id of its text, and when the commit was made in ms. */
+/** A file in a commit: the id of its text, and the time of the commit in ms. */
 export type Committed = { path: string; blob: string; at: number };
 
-/** What the files of a folder were in its commits, by their paths in it. The newest comes first. */
+/** Committed states of the files of a folder, by their paths in it. The newest comes first. */
 export async function findCommitted(folder: string): Promise<Map<string, Committed[]>> {
-  // Of a merge, -c has but the files that differ from all parents: the others were committed before.
+  // For a merge, -c lists only the files that differ from all parents: the others were committed before.
   const options = ["--raw", "-c", "-z", "--no-abbrev", "--no-renames", "--no-follow", "--format=%ct"];
   const settings = ["-c", "log.showRoot=true", "-c", "diff.relative=false"];
   const [log = "", start = 0] = [
@@ -54,11 +54,11 @@ export async function findCommitted(folder: string): Promise<Map<string, Committ
   return groupBy(found, ({ path }) => path);
 }
 
-/** The texts that git has for ids, by these. */
+/** The texts of blobs, by id. */
 export async function readBlobs(folder: string, ids: readonly string[]): Promise<Map<string, string>> {
   const printed = await runGit(folder, ["cat-file", "--batch"], ids.join("\n"), "latin1") ?? "";
   const texts = new Map<string, string>();
-  // Of each id, a line says how many bytes follow it, unless git does not know it.
+  // Each id is followed by the size of its text, or by `missing`.
   const head = /(\w+) (?:blob (\d+)|missing)\n/y;
   for (let found = head.exec(printed); found !== null; found = head.exec(printed)) {
     const [, id, size] = found, start = head.lastIndex;
@@ -69,14 +69,14 @@ export async function readBlobs(folder: string, ids: readonly string[]): Promise
   return texts;
 }
 
-/** Whether a repository has but the last of its commits, as CI clones it by default. */
+/** True if a repository contains only its latest commits, as a CI clone does by default. */
 export const isShallow = async (folder: string): Promise<boolean> =>
   (await git(folder, "rev-parse", "--is-shallow-repository"))?.trim() === "true";
 
 /** `https://user:secret@host/path` → `https://host/path` */
 export const withoutPassword = (address: string): string => address.replace(/^(\w+:\/\/)[^/@]*@/, "$1");
 
-/** What a git command prints; undefined if it fails. */
+/** Output of a git command; undefined if it fails. */
 const git = (folder: string, ...args: string[]): Promise<string | undefined> => runGit(folder, args);
 
 const runGit = (
@@ -88,6 +88,6 @@ const runGit = (
   new Promise((resolve) => {
     const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024, timeout: 60_000, encoding };
     const { stdin } = execFile("git", args, options, (error, stdout) => resolve(error === null ? stdout : undefined));
-    stdin?.on("error", () => {}); // git has ended, or there is none
+    stdin?.on("error", () => {}); // git has ended, or is not installed
     stdin?.end(input);
   });

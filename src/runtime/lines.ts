@@ -2,16 +2,16 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 
-/** Stands for a line that is too long, which is not kept. */
+/** Replaces a line that is too long. */
 export const tooLong = Symbol("too long");
 
 const newline = 10;
 
-/** The lines of standard input until it ends. A line has at most `maxBytes`; what is not UTF-8 in it is replaced. */
+/** The lines of standard input until it ends. A line has at most `maxBytes`; bytes that are not UTF-8 are replaced. */
 export const readLines = (maxBytes: number): AsyncGenerator<string | typeof tooLong> =>
   linesOf(process.stdin, maxBytes);
 
-/** Cuts chunks into lines. The last line may lack its end. */
+/** Cuts chunks into lines. The last line may end without a newline. */
 export async function* linesOf(
   chunks: AsyncIterable<string | Uint8Array>,
   maxBytes: number,

@@ -1,5 +1,5 @@
-// Writes the log to stderr, in few writes, because each costs as much as a request. If the reader is slow or gone, lines are
-// dropped. On Deno the service blocks instead.
+// Writes the log to stderr, in few writes, because each costs as much as a request. If the reader is slow or gone,
+// lines are dropped. On Deno the service blocks instead.
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { createGuard, isInCi } from "../common/ci-text.ts";
@@ -16,9 +16,11 @@ const maxDelay = 100; // ms between two attempts to write to a full pipe, after 
 const maxWaiting = 4_000_000; // characters that may wait for a slow reader
 const closingTime = 500; // ms for a slow reader when the process exits
 
-/** Opens the log, once per process. When there is room again, `onDropped` gets the number of lines that were dropped. */
+/**
+ * Opens the log, once per process. When there is room again, `onDropped` gets the number of lines that were dropped.
+ */
 export function openLogOutput(onDropped: (count: number) => void): LogOutput {
-  // The service must outlive the reader of its log. On Node and Bun, the access to `process.stderr` also makes a write to a
+  // The service must outlive the reader of its log. On Node and Bun, accessing `process.stderr` also makes a write to a
   // full pipe fail instead of blocking. On Node a child process may have undone that.
   process.stderr.on("error", () => {});
   (process.stderr as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(false);

@@ -5,8 +5,8 @@ import { createPart, exists, onFile, syncFolderOf } from "./atomic-file.ts";
 import { pathToWrite } from "./folder.ts";
 
 /**
- * A file that is written as `partPath`, until `finish` gives it its name or `leave` keeps the part. A device or a pipe is
- * written directly.
+ * A file that is written as `partPath`, until `finish` gives it its name or `leave` keeps the part. A device or a pipe
+ * is written directly.
  */
 export type NewFile = {
   partPath: string;

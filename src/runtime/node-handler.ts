@@ -1,4 +1,4 @@
-// Answers requests of node:http with a fetch handler, in a server of ours or in a host's.
+// Answers requests of node:http with a fetch handler, in the service's own server or in a host's.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
@@ -8,11 +8,11 @@ import type { Service } from "../http/service.ts";
 import { unknownHost, withUrl } from "./request-url.ts";
 
 type Incoming = (IncomingMessage | Http2ServerRequest) & {
-  /** The whole URL, where a host has taken its mount path off `url`, as Express and Connect do. */
+  /** The whole URL, if a host has removed its mount path from `url`, as Express and Connect do. */
   originalUrl?: string;
-  /** The bytes of the body, where a host has kept them: Firebase does, and so can `verify` of `express.json()`. */
+  /** The bytes of the body, if a host has kept them: Firebase does, and so can `verify` of `express.json()`. */
   rawBody?: unknown;
-  /** What a body parser has made of the body: its bytes, if that is `express.raw()`. */
+  /** The result of a body parser: the bytes of the body, if that is `express.raw()`. */
   body?: unknown;
 };
 type Outgoing = ServerResponse | Http2ServerResponse;
@@ -21,12 +21,12 @@ type Outgoing = ServerResponse | Http2ServerResponse;
 export type NodeHandler = (request: Incoming, response: Outgoing) => Promise<void>;
 
 /**
- * Makes a request handler of a service for `node:http`, Express, Connect, Fastify (`request.raw`, `reply.raw`), Koa
- * (`ctx.req`, `ctx.res`), and API routes in Next's `pages`. It sees the whole URL, so `basePath` is the path that clients
- * use, whether or not the host takes its mount path off the URL.
+ * Creates a request handler of a service for `node:http`, Express, Connect, Fastify (`request.raw`, `reply.raw`), Koa
+ * (`ctx.req`, `ctx.res`), and API routes in Next's `pages`. It sees the whole URL, so `basePath` is the path that
+ * clients use, whether or not the host removes its mount path from the URL.
  *
- * Mount it before body parsers, or let the parser keep the raw body as `request.rawBody`. Where a parser has taken the
- * body, the response is a 500, and the log says what to do.
+ * Mount it before body parsers, or let the parser keep the raw body as `request.rawBody`. If a parser has taken the
+ * body, the response is a 500, and the log explains the fix.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", basePath: "/llm" });
@@ -50,7 +50,7 @@ export function toNodeHandler(service: Pick<Service, "fetch">): NodeHandler {
   };
 }
 
-/** Says what was given in place of a service. The text continues a sentence. */
+/** Describes an argument that is not a service. The text continues a sentence. */
 function serviceFault(given: Partial<Service> & { then?: unknown } | undefined | null): string | undefined {
   if (typeof given === "function") return ", not its fetch: toNodeHandler(service)";
   if (typeof given?.then === "function") return ", not a promise of one: toNodeHandler(await openService(…))";
@@ -64,12 +64,12 @@ function rawBodyOf({ rawBody, body }: Incoming): Buffer | undefined {
   return typeof rawBody === "string" ? Buffer.from(rawBody) : undefined;
 }
 
-/** Makes a listener for requests of node:http. `refuseRest` is for the error of a client that sends no HTTP. */
+/** Creates a listener for requests of node:http. `refuseRest` handles the error of a client that does not send HTTP. */
 export function createListener(
   handle: (request: Request) => Promise<Response>,
   options: { overrideGlobalObjects?: boolean } = {},
 ) {
-  // A Host or target that fits in no Request gets the same response as on runtimes that pass it on.
+  // A Host or target that is invalid for a Request gets the same response as on runtimes that pass it on.
   const errorHandler = () => handle(withUrl(new Request(`http://${unknownHost}`), ""));
   const answer = getRequestListener((request, { incoming }) => handle(withBody(request, incoming)), {
     errorHandler,
@@ -91,7 +91,7 @@ export function createListener(
   };
 }
 
-/** Gives the request the body that its client has sent, or an error that says why it cannot be read. */
+/** Gives the request its body as received, or an error with the reason why it cannot be read. */
 function withBody(request: Request, incoming: Incoming): Request {
   // The properties of the request are made on access, which takes a fifth of the time of everything else.
   const { headers: { "content-length": length = "0", "transfer-encoding": isChunked }, readableDidRead } = incoming;
@@ -114,7 +114,7 @@ const taken =
   "keep the raw body: express.json({ verify: keep }) and express.urlencoded({ verify: keep }), where keep is " +
   "(request, _response, body) => { request.rawBody = body }";
 
-/** A body that returns all that has arrived as one chunk. Node's own takes time quadratic in the number of chunks. */
+/** A body that returns all received data as one chunk. Node's own takes time quadratic in the number of chunks. */
 function joinChunks(incoming: Incoming): ReadableStream<Uint8Array> {
   const pieces = incoming.iterator({ destroyOnReturn: false });
   return new ReadableStream<Uint8Array>({
@@ -131,15 +131,15 @@ type Exchange = { request: IncomingMessage; response: ServerResponse };
 const maxPipelined = 32; // unanswered requests of a connection, beyond which it is closed
 
 /**
- * Tracks the unanswered requests of each connection: several, if the client pipelines them. They are answered one after the
- * other. A client that reads no response would otherwise make the service hold many at once.
+ * Tracks the unanswered requests of each connection: several, if the client pipelines them. They are answered one after
+ * the other. A client that reads no response would otherwise make the service hold many at once.
  */
 function trackExchanges() {
   const all = new WeakMap<Socket, Exchange[]>();
   const openOn = (socket: Socket) => all.get(socket)?.filter(({ response }) => !response.writableFinished) ?? [];
 
   return {
-    /** Answers a request when those before it on its connection are answered. */
+    /** Answers a request after the earlier requests on its connection. */
     run(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
       const { socket } = exchange.request, open = openOn(socket), before = open.at(-1);
       if (!all.has(socket)) socket.once("close", () => openOn(socket).forEach(endUnsent));
@@ -172,7 +172,7 @@ function endUnsent({ response }: Exchange): void {
   response.emit("close");
 }
 
-// The same as Node sends without a listener for the error.
+// The responses that Node sends without a listener for the error.
 const badRequest = "400 Bad Request";
 const statusLines: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",

@@ -17,8 +17,8 @@ export const listen: Listen = (handle, { host, port }, warn) => {
   });
 };
 
-// A proxy must not find an idle connection closed that it is about to use: a POST would be a 502. nginx keeps one for 60 s,
-// programs in Go mostly for 90 s, and Caddy for 120 s.
+// A proxy must not find an idle connection closed that it is about to use: a POST would be a 502. nginx keeps one for
+// 60 s, programs in Go mostly for 90 s, and Caddy for 120 s.
 const limits = {
   headersTimeout: 10_000, // ms for the head of a request
   requestTimeout: 60_000, // ms for all of it; the service itself times out sooner

@@ -3,7 +3,7 @@ import type { PlaceSettings } from "../common/backup-settings.ts";
 import { openFolderPlace } from "./backup-folder.ts";
 import type { Place } from "./backup-place.ts";
 
-/** Opens a place. Only a bucket loads what it needs. */
+/** Opens a place. Loads the code of a bucket only for one. */
 export async function openPlace({ name, to, bucket }: PlaceSettings): Promise<Place> {
   if (bucket === undefined) return openFolderPlace(to, name);
   const { openBucketPlace } = await import("./backup-bucket.ts");

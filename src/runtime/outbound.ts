@@ -1,6 +1,6 @@
-// Sends a request to an address that a user named, and reaches nothing inside: only https, no credentials, no redirects, and no
-// address of a private network or of this machine. A name is resolved once, its addresses are checked, and the connection goes to one of those, so
-// that a name which changes in between leads nowhere else.
+// Sends a request to a user-supplied address without reaching internal ones: only https, no credentials, no redirects,
+// and no address of a private network or of this machine. A name is resolved once, its addresses are checked, and the
+// connection goes to one of them, even if the name changes in between.
 import { Buffer } from "node:buffer";
 import { lookup, Resolver } from "node:dns/promises";
 import { request as requestHttp } from "node:http";
@@ -11,32 +11,34 @@ import process from "node:process";
 import { hostOf, isNamed, notPublic, urlFault } from "../common/outbound-url.ts";
 import { isDirect, optionsVia } from "./proxy.ts";
 
-/** What is sent. `headers` has no Host and no Content-Length. */
+/** A request. `headers` has no Host and no Content-Length. */
 export type OutboundRequest = { url: string; headers: Record<string, string>; body: string };
 
-/** What came back: `text` is its beginning, and `retryAfter` its header Retry-After. */
+/** A response: `text` is its beginning, and `retryAfter` its header Retry-After. */
 export type OutboundResponse = { status: number; text: string; retryAfter: string | undefined };
 
 export type OutboundOptions = {
   /** Hosts, as in `hooks.internal` or `10.0.0.7:8080`, that may be inside, and may be reached by http. */
   allowed: readonly string[];
-  /** ms that all of it may take. */
+  /** Maximum total time in ms. */
   timeout: number;
   /** The proxy that connects, to the address that was checked. It gets only the names of `allowed` hosts. */
   proxy?: URL | undefined;
-  /** Replaces what resolves names. */
+  /** Replaces the resolver of names. */
   resolve?: (name: string) => Promise<string[]>;
-  /** Certificates of authorities to trust besides those of the machine, in PEM. */
+  /** Certificates of authorities to trust in addition to the machine's, in PEM. */
   ca?: string | undefined;
-  /** Replaces what lists the addresses of this machine. */
+  /** Replaces the list of this machine's addresses. */
   ownAddresses?: () => string[];
 };
 
-const maxAddresses = 4; // of a name, that are tried
+const maxAddresses = 4; // of a name that are tried
 const maxText = 1024; // characters of a response that are kept
-const maxInformation = 16; // responses such as 103, before the one that counts. Endless ones would keep the service busy
+const maxInformation = 16; // responses such as 103, before the final one. Endless ones would keep the service busy
 
-/** Why an address may not be called; undefined if it may, as far as its text tells. The text continues "The URL …". */
+/**
+ * Error message for an address that may not be called; undefined if it may, before DNS. The text continues "The URL …".
+ */
 export function addressFault(text: string, allowed: readonly string[], own?: string[]): string | undefined {
   const fault = urlFault(text, allowed);
   if (fault !== undefined) return fault;
@@ -44,7 +46,7 @@ export function addressFault(text: string, allowed: readonly string[], own?: str
   return isIP(host) > 0 && !isNamed(url, allowed) && isInside(host, own) ? notPublic(host) : undefined;
 }
 
-/** Makes a list of subnets. */
+/** Creates a list of subnets. */
 function listOf(subnets: readonly string[]): BlockList {
   const list = new BlockList();
   for (const subnet of subnets) {
@@ -56,10 +58,11 @@ function listOf(subnets: readonly string[]): BlockList {
 
 const familyOf = (address: string): "ipv4" | "ipv6" => address.includes(":") ? "ipv6" : "ipv4";
 
-/** The addresses of IPv6 that may be public: the global ones, and those that stand for one of IPv4, which is checked itself. */
+/** IPv6 addresses that may be public: global ones, and mapped IPv4 ones, whose IPv4 address is checked itself. */
 const outside = listOf(["2000::/3", "::ffff:0:0/96"]);
 
-// Special-purpose addresses: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
+// Special-purpose addresses: https://www.iana.org/assignments/iana-ipv4-special-registry and
+// iana-ipv6-special-registry.
 const special = listOf([
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -91,8 +94,8 @@ const ownAddressesNow = (): string[] =>
   Object.values(networkInterfaces()).flatMap((each) => each ?? []).map(({ address }) => address);
 
 /**
- * Determines whether an address is private, special, or one of this machine, whose services may trust whoever connects from it.
- * Anything that is not an address counts as one that is.
+ * Determines whether an address is private, special, or one of this machine, whose services may trust local
+ * connections. Returns true for anything that is not an address.
  */
 export function isInside(address: string, ownAddresses = ownAddressesNow()): boolean {
   if (isIP(address) === 0 || address.includes("%")) return true;
@@ -105,15 +108,15 @@ export function isInside(address: string, ownAddresses = ownAddressesNow()): boo
   return own.check(address, family);
 }
 
-/** Resolves a name as the machine does, which may know it from a file. */
+/** Resolves a name with the machine's resolver, which may read a hosts file. */
 const lookUp = async (name: string): Promise<string[]> =>
   (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
 
 const queryOptions = { timeout: 2_000, tries: 2 }; // ms. The second try waits twice as long
 
 /**
- * Asks the name servers of the machine. Node has the machine resolve only two names at once: those whose servers never answer
- * would keep others waiting, of webhooks and of the database.
+ * Asks the machine's name servers. Node's use of the machine's resolver handles only two names at once: names whose
+ * servers never answer would delay others, of webhooks and of the database.
  */
 async function query(name: string): Promise<string[]> {
   const resolver = new Resolver(queryOptions);
@@ -125,8 +128,8 @@ async function query(name: string): Promise<string[]> {
 }
 
 /**
- * Sends a request by POST. Rejects with what kept it from a response, in words for people. A redirect is a response like any
- * other: nothing follows it.
+ * Sends a request by POST. Rejects with a readable reason if there is no response. A redirect is a response like any
+ * other, and is not followed.
  */
 export async function send(
   { url: text, headers, body }: OutboundRequest,
@@ -141,13 +144,13 @@ export async function send(
   const timer = setTimeout(() => controller.abort(new Error(`No response in ${timeout / 1000} s`)), timeout);
   try {
     const via = proxy === undefined || isDirect(url, process.env) ? undefined : proxy;
-    // A name that may lead anywhere is the proxy's to resolve.
+    // A name that may lead anywhere is left to the proxy to resolve.
     const isFinal = isIP(host) > 0 || via !== undefined && isAllowed;
     const addresses = isFinal ? [host] : await Promise.race([resolveAll(host), aborted(signal)]);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
     const hidden = isAllowed ? undefined : addresses.find((address) => isInside(address, own));
     if (hidden !== undefined) throw new Error(`${host} ${notPublic(hidden)}`);
-    // A machine may have no way to some of them, most often to those of IPv6.
+    // A machine may have no route to some of them, most often to those of IPv6.
     const [first, ...others] = addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, maxAddresses);
     const sendTo = (address: string) => exchange({ url, host, address, headers, body, ca, via }, signal);
     return await others.reduce(
@@ -167,7 +170,7 @@ export async function send(
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
-/** Whether no connection was made, so that nothing was sent. */
+/** True if no connection was made, so nothing was sent. */
 const isUnreached = (error: unknown): boolean =>
   error instanceof Error && "code" in error &&
   ["ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "EADDRNOTAVAIL"].includes(String(error.code));
@@ -182,7 +185,9 @@ type Exchange = {
   via: URL | undefined;
 };
 
-/** Sends a request to an address, whatever its name leads to by now, and reads the beginning of the response. */
+/**
+ * Sends a request to an address, even if its name resolves elsewhere by now, and reads the beginning of the response.
+ */
 async function exchange(
   { url, host, address, headers, body, ca, via }: Exchange,
   signal: AbortSignal,
@@ -202,7 +207,7 @@ async function exchange(
         ...{ ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)), Connection: "close" },
         ...proxied.headers,
       },
-      // The certificate must be one of the name, though the connection goes to an address.
+      // The certificate must match the name, though the connection goes to an address.
       ...isSecure ? { servername: isIP(host) > 0 ? "" : host, ...ca === undefined ? {} : { ca } } : {},
     }, (response) => {
       let text = "";
@@ -218,7 +223,7 @@ async function exchange(
       });
       response.on("end", end);
       response.on("error", end);
-      // The status has arrived, and says it all, whatever is wrong with what follows it, or never comes.
+      // The status suffices, even if the rest is faulty or never arrives.
       request.off("error", reject).on("error", end);
       giveUp = end;
     });

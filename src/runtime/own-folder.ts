@@ -1,13 +1,17 @@
-// Folders of demos and trials. They are removed when the process ends; those of a process that was killed, by the next one.
+// Folders of demos and trials. They are removed when the process ends. Folders of a killed process are removed by the
+// next one.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { claimFile, createFile } from "../database/file-claim.ts";
 
-/** The file that the process claims for as long as it runs. It is no database, so that others can serve those in the folder. */
+/**
+ * The file that the process claims while it runs. It is not a database, so others can serve the databases in the
+ * folder.
+ */
 const markIn = (folder: string): string => join(folder, "running");
 
-/** Makes an empty folder that is removed when this process ends. Returns its path. */
+/** Creates an empty folder that is removed when this process ends. Returns its path. */
 export async function openOwnFolder(parent: string, prefix: string): Promise<string> {
   await removeAbandoned(parent, prefix);
   const folder = mkdtempSync(join(parent, prefix));
@@ -15,7 +19,7 @@ export async function openOwnFolder(parent: string, prefix: string): Promise<str
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Windows removes no file that is open. The next process removes it.
+      // Windows does not remove an open file. The next process removes it.
     }
   });
   createFile(markIn(folder));

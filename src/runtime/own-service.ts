@@ -1,4 +1,4 @@
-// Starts this very program's `serve` as a process of its own, on a free port.
+// Starts `serve` of this program as a separate process, on a free port.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import process from "node:process";
@@ -12,10 +12,13 @@ export type OwnService = {
 
 const startTimeout = 60_000; // ms
 
-/** The variables that a runtime needs. A setting in the environment is none of them, so that the service has only those given. */
+/**
+ * The variables that a runtime needs. Settings in the environment are not passed on: the service gets only explicit
+ * ones.
+ */
 const passedOn = /^(PATH|HOME|TMP|TEMP|TMPDIR|LANG|SYSTEMROOT|LD_LIBRARY_PATH|DENO_DIR|XDG_CACHE_HOME)$/i;
 
-/** Is set for a service whose standard input says whether the process that started it still runs. */
+/** Set for a service whose standard input closes when the process that started it ends. */
 const ownedVariable = "PROMPTLEDGER_OWNED";
 
 /** Ends a process of `startOwn` once the one that started it is gone, which closes the pipe even if it is killed. */
@@ -26,10 +29,10 @@ export function endWithOwner(): void {
 
 const running = new Set<ChildProcess>();
 
-/** Kills the services that run. It waits for none. */
+/** Kills the running services, without waiting for them. */
 export const killAll = (): void => running.forEach((child) => void child.kill("SIGKILL"));
 
-/** Starts the service with these settings. Rejects with what it has printed if it does not listen. */
+/** Starts the service with these settings. Rejects with its output if it does not listen. */
 export async function startOwn(settings: Record<string, string>): Promise<OwnService> {
   const [command, ...args] = ownCommand();
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)));
@@ -52,7 +55,7 @@ export async function startOwn(settings: Record<string, string>): Promise<OwnSer
     const timer = setTimeout(resolve, startTimeout, undefined);
     void ended.then(() => resolve(undefined)).finally(() => clearTimeout(timer));
     child.stderr.on("data", (data) => {
-      // It is read on, as a service whose log nobody reads has to drop lines.
+      // Reading continues, as the service would drop log lines without a reader.
       output = (output + String(data)).slice(-10_000);
       const [, url] = /"Listening".*?"url":"([^"]+)"/.exec(output) ?? [];
       if (url !== undefined) resolve(url);

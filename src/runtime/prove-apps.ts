@@ -1,33 +1,33 @@
-// The apps of a trial: they read prompts, submit records, and send again what got no answer.
+// The apps of a trial: they read prompts, submit records, and repeat requests without an answer.
 import { request } from "node:http";
 
-/** What an app needs to use a workspace. */
+/** The workspace of an app, and its access to it. */
 export type App = { workspaceId: string; key: string; deployId: string };
 
-/** What the apps were told. */
+/** The answers that the apps received. */
 export type Told = {
   answers: number;
   unanswered: number;
-  /** The ids of the records that were answered. */
+  /** The ids of confirmed records. */
   records: string[];
-  /** Reads that were answered, and those that got no answer, of which each may be counted or not. */
+  /** Answered reads, and reads without an answer, each of which may be counted or not. */
   reads: { answered: number; unanswered: number };
-  /** What happened in the workspace whose quota is raced for. */
+  /** Requests in the workspace whose quota is raced for. */
   racing: { requests: number; refused: number };
-  /** Answers that nothing explains. */
+  /** Unexpected responses. */
   strange: Map<string, number>;
-  /** Whether some requests were given up, because the last answers took too long. */
+  /** True if some requests were abandoned, because the last answers took too long. */
   isIncomplete: boolean;
 };
 
 const recorders = 8, readers = 4, racers = 4;
 const requestTimeout = 30_000; // ms
-const pause = 50; // ms between two looks for a service that is away
+const pause = 50; // ms between two attempts while the service is away
 const patience = 60_000; // ms that the last answers may take
 
 type Answer = { status: number; text: string };
 
-/** There is no service that listens, so nothing was sent. */
+/** No service listens, so nothing was sent. */
 const away = { status: 0, text: "" };
 
 /**
@@ -45,7 +45,7 @@ export function startApps(
   };
   let isStopped = false, isAbandoned = false, sessions = 0;
 
-  /** Sends a read, or a submit with a body. Undefined if it got no answer, or an error of the service. */
+  /** Sends a read, or a submit with a body. Undefined without an answer, or for an error of the service. */
   async function send({ key, deployId }: App, body?: object, idempotencyKey?: string): Promise<Answer | undefined> {
     const path = `/v1/${body === undefined ? "prompts" : "diagnosis"}?deployId=${deployId}`;
     const headers = {
@@ -131,7 +131,7 @@ export function startApps(
   };
 }
 
-/** One exchange over a connection of its own: some runtimes send again, unasked, what a kept connection lost. */
+/** One exchange over a new connection: some runtimes repeat a request by themselves if a kept connection loses it. */
 const exchange = (url: string, headers: Record<string, string>, body?: string): Promise<Answer | undefined> =>
   new Promise((resolve) => {
     const sent = request(url, { method: body === undefined ? "GET" : "POST", headers, agent: false }, (answer) => {

@@ -1,5 +1,5 @@
-// `promptledger prove`: kills a service again and again while apps use it, and compares what they were told with what is on
-// disk. The database is a new one, in a folder of its own on the disk that is to be tried.
+// `promptledger prove`: kills a service repeatedly while apps use it, and compares the answers that they got with the
+// data on disk. The database is new, in a new folder on the disk to be tested.
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { jsonText } from "../common/json-text.ts";
@@ -23,25 +23,28 @@ import { killAll, startOwn } from "./own-service.ts";
 import { startApps } from "./prove-apps.ts";
 import type { App, Told } from "./prove-apps.ts";
 
-/** What the trial found. */
+/** Result of the trial. */
 export type Proof = {
-  /** How often the service was killed. */
+  /** Number of times the service was killed. */
   kills: number;
-  /** How many requests were answered with a success, and how many got no answer. */
+  /** Number of successful requests, and number without an answer. */
   answers: number;
   unanswered: number;
-  /** Records that were answered and are not stored, and those that are stored more than once. */
+  /** Confirmed records that are not stored, and records that are stored more than once. */
   lost: number;
   twice: number;
-  /** The limit of a workspace in which apps raced for the last requests, how many it counted, and how many were sent. */
+  /**
+   * The limit of a workspace in which apps raced for the last requests, the number that it counted, and the number
+   * sent.
+   */
   quota: { limit: number; used: number; requests: number };
-  /** What else is wrong: damaged pages, or a ledger that does not balance. */
+  /** Other faults: damaged pages, or a ledger that does not balance. */
   faults: string[];
   durationMs: number;
 };
 
 export type ProveOptions = {
-  /** The folder in which to make that of the trial. */
+  /** The folder in which to create that of the trial. */
   folder: string;
   kills: number;
   report(progress: string): void;
@@ -125,7 +128,7 @@ const seed = (url: string, limit: number): Promise<Workspaces> =>
     return { steady: await create("steady", 1_000_000_000), racing: await create("racing", limit) };
   });
 
-/** Kills the service while the apps use it, and starts it again, as often as asked. */
+/** Kills the service while the apps use it, and starts it again, `kills` times. */
 async function trial(
   url: string,
   { steady, racing }: Workspaces,
@@ -153,7 +156,7 @@ async function trial(
 
 type Found = Pick<Proof, "lost" | "twice" | "faults"> & { raced: number };
 
-/** Compares what the apps were told with the database, which no process has open any more. */
+/** Compares the answers that the apps got with the database, which must not be open in another process. */
 const audit = (url: string, { steady, racing }: Workspaces, told: Told): Promise<Found> =>
   withDatabase(url, async (database) => {
     const damage = await findDamage(database);

@@ -1,4 +1,5 @@
-// Requests through a proxy. For https it is asked for a tunnel, so that it sees neither the request nor the response.
+// Requests through a proxy. An https request uses a tunnel, in which the proxy sees neither the request nor the
+// response.
 import { Buffer } from "node:buffer";
 import { request as requestHttp } from "node:http";
 import type { RequestOptions } from "node:http";
@@ -13,7 +14,10 @@ import { readProxyUrl } from "../common/proxy-url.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** The proxy of the environment for a URL. Small letters come first, as in curl. Nothing of this machine is behind one. */
+/**
+ * The proxy of the environment for a URL. Lower-case variables take precedence, as in curl. Loopback hosts never use
+ * one.
+ */
 export function findProxy(url: URL, env: Environment): URL | undefined {
   const name = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const text = env[name.toLowerCase()] || env[name];
@@ -22,7 +26,9 @@ export function findProxy(url: URL, env: Environment): URL | undefined {
 
 const loopback = /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/;
 
-/** Determines if NO_PROXY names the host of a URL: by a domain, an address or a range of them, with or without a port. */
+/**
+ * Determines if NO_PROXY names the host of a URL: by a domain, an address or a range of them, with or without a port.
+ */
 export function isDirect(url: URL, env: Environment): boolean {
   const host = hostOf(url), port = String(portOf(url));
   if (loopback.test(host)) return true;
@@ -46,11 +52,11 @@ function isInRange(host: string, range: string): boolean {
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === "https:" ? 443 : 80));
 
-const maxHead = 16_384; // characters of what a proxy answers
+const maxHead = 16_384; // characters of a proxy's response head
 
 /**
- * The options of a request that goes through a proxy to an address: for https a tunnel to it, and for http the whole URL. Rejects
- * with the reason of the signal if that aborts.
+ * The options of a request that goes through a proxy to an address: for https a tunnel to it, and for http the whole
+ * URL. Rejects with the reason of the signal if that aborts.
  */
 export async function optionsVia(
   proxy: URL,
@@ -68,7 +74,7 @@ export async function optionsVia(
   return { createConnection: () => secure };
 }
 
-/** The name that a certificate must have. One for an address is checked without. */
+/** The name to check in a certificate. Empty for an address. */
 const nameOf = (host: string): string => isIP(host) > 0 ? "" : host;
 
 /** The proxy's own user name and password. */
@@ -89,7 +95,7 @@ async function openTunnel(proxy: URL, target: string, signal: AbortSignal): Prom
     let text = "";
     socket.on("data", (bytes: Uint8Array) => {
       text += Buffer.from(bytes).toString("latin1");
-      // Nobody speaks first in a tunnel.
+      // Nothing follows the head, as the server in a tunnel waits for the client.
       if (text.endsWith("\r\n\r\n")) resolve(text);
       else if (text.length > maxHead) reject(notHttp(host));
     });
@@ -125,7 +131,10 @@ function during<T = void>(
 
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined;
 
-/** `fetch`, by the proxies of the environment on Node too, as that of Bun and of Deno. It follows no redirect through one. */
+/**
+ * `fetch` with the proxies of the environment, on Node as on Bun and Deno. It does not follow redirects through a
+ * proxy.
+ */
 export const outgoingFetch: typeof fetch = isNode
   ? async (input, init) => {
     const proxy = input instanceof Request ? undefined : findProxy(new URL(input), process.env);
@@ -155,7 +164,7 @@ export async function fetchVia(proxy: URL, request: Request): Promise<Response> 
         const content = hasNoBody.has(status) ? null : Readable.toWeb(response) as ReadableStream<Uint8Array>;
         resolve(new Response(content, { status, headers: received }));
       } catch (error) {
-        // Not every status can be that of a response.
+        // Some statuses are invalid for a Response.
         response.destroy();
         reject(error);
       }

@@ -1,6 +1,6 @@
-// The URL of a request whose Host is missing or is not one.
+// The URL of a request whose Host is missing or invalid.
 
-/** Stands for the Host of a request that has none. HTTP/1.0 needs none, and health checks of load balancers send none. */
+/** Replaces a missing Host. HTTP/1.0 does not need one, and health checks of load balancers send none. */
 export const unknownHost = "unknown";
 
 /** The request with another URL. An empty one is refused as invalid. */

@@ -23,10 +23,10 @@ import { checkCopy, copyDatabase, databaseMagic } from "./checked-copy.ts";
 import type { Checked } from "./checked-copy.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `replaced` is the new name of the old database. `applied` is from a time when restoring migrated. */
+/** `replaced` is the new name of the old database. `applied` is empty: earlier versions migrated when restoring. */
 type Restored = Checked & BackupState & { applied: []; file: string; restored: string; replaced: string | null };
 
-/** A backup to restore, and the proof that it takes. */
+/** A backup to restore, and the proof that it needs. */
 export type BackupSource = { from: BackupName } & Trust;
 
 /** Replaces the database with a copy of a backup. The old database is kept under another name. */
@@ -71,7 +71,7 @@ export async function restore(
   }
 }
 
-/** A backup that can be copied to an empty file, which returns the name that its content has. */
+/** A backup that can be copied to an empty file. `copyTo` returns the name inside its content. */
 type Opened = { isEncrypted: boolean; copyTo(part: string): Promise<string | undefined> };
 
 const unpacking = (packed: Packed, terminal: Terminal, refuse: (cause: string) => Refusal): Opened => ({
@@ -111,8 +111,8 @@ async function readHead(path: string): Promise<Uint8Array> {
 }
 
 /**
- * Replaces the database with the part, and returns the new name of the old database. No other process may have it open. It
- * has two names for a moment, so that a database exists at every moment.
+ * Replaces the database with the part, and returns the new name of the old database. No other process may have it open.
+ * It has two names for a moment, so a database exists at every moment.
  */
 async function replace(file: string, part: string, location: DatabaseLocation, existing: Database): Promise<string> {
   await orIrreplaceable(location, () => lockExclusively(existing));
@@ -129,7 +129,7 @@ async function replace(file: string, part: string, location: DatabaseLocation, e
   return replaced;
 }
 
-/** Runs work that needs the database for itself. An error says why it cannot be replaced. */
+/** Runs work that needs exclusive use of the database. An error gives the reason why it cannot be replaced. */
 async function orIrreplaceable<T>(location: DatabaseLocation, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -141,14 +141,14 @@ async function orIrreplaceable<T>(location: DatabaseLocation, work: () => T | Pr
   }
 }
 
-/** Copies mode and owner of the old database, so that the same users can read and write the new one. */
+/** Copies mode and owner of the old database, to keep the new one accessible to the same users. */
 async function takeOver(part: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): Promise<void> {
   await chmod(part, mode & 0o777);
   const own = await stat(part);
   if (own.uid !== uid || own.gid !== gid) await chown(part, uid, gid);
 }
 
-/** Gives the part its name. There is no database to replace. */
+/** Renames the part if there is no database to replace. */
 async function place(file: string, part: string): Promise<null> {
   for (const log of [`${file}-wal`, `${file}-journal`]) {
     const { size } = await stat(log).catch(() => ({ size: 0 }));

@@ -1,14 +1,14 @@
-// Downloads an object from S3. A download that breaks off goes on where it ended.
+// Downloads an object from S3. A broken download continues where it ended.
 import { isTimeout, oddAnswer } from "./s3.ts";
 import type { Bucket } from "./s3.ts";
 
 const maxBreaks = 5; // one after the other, without a byte between them
-const maxTimeouts = 1; // of those
+const maxTimeouts = 1; // of these breaks
 
 export async function* download(bucket: Bucket, path: string): AsyncGenerator<Uint8Array> {
   let offset = 0, total = Infinity, etag = "";
 
-  /** Opens what has not been read yet. */
+  /** Opens the part that has not been read yet. */
   async function open() {
     const stall = new AbortController();
     const within = <T>(work: Promise<T>): Promise<T> => {

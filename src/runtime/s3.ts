@@ -1,4 +1,4 @@
-// Requests to a bucket in S3, signed, and repeated after what may pass.
+// Signed requests to a bucket in S3, repeated after transient failures.
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import type { BucketSettings } from "../common/bucket-settings.ts";
@@ -15,15 +15,15 @@ export type S3Request = {
   body?: Uint8Array<ArrayBuffer>;
 };
 
-/** What is known of a refused request. `code` is that of S3. */
+/** A refused request. `code` is that of S3. */
 export type S3Error = Error & { status: number; code: string };
 
 const maxAttempts = 6;
-const maxTimeouts = 2; // of those: a server that is silent would hold up the failure for long
+const maxTimeouts = 2; // of these attempts: a silent server would delay the failure
 const maxMessage = 300; // characters
 const maxText = 8 * 1024 * 1024; // bytes of a response: a page of a listing has 1,000 names of up to 1 kB
 
-/** Why the requests of a place fail, in sentences without secrets. */
+/** Explanations for failed requests by S3 code, without secrets. */
 const advice: Record<string, string> = {
   RequestTimeTooSkewed: "The clock of this machine differs too much from that of the server. Set it right",
   InvalidAccessKeyId: "Check AWS_ACCESS_KEY_ID",
@@ -37,15 +37,15 @@ const advice: Record<string, string> = {
 };
 
 /**
- * How long a request may take with its response, and one that uploads, how long a download may stand still, and the first pause
- * before a request is repeated, which doubles, all in ms.
+ * Maximum time of a request with its response, and of one that uploads, maximum time without data in a download, and
+ * the first pause before a request is repeated, which doubles, all in ms.
  */
 export type Patience = { request: number; upload: number; stall: number; pause: number };
 
-// A part of 8 MiB takes that long at 47 kB/s.
+// A part of 8 MiB takes the upload time at 47 kB/s.
 const usual: Patience = { request: 60_000, upload: 180_000, stall: 60_000, pause: 250 };
 
-/** `name` is what messages call the place. */
+/** `name` is the place's name in messages. */
 export function openBucket(name: string, settings: BucketSettings, patience = usual) {
   const { bucketUrl, region, accessKeyId, secretAccessKey, sessionToken } = settings;
   const credentials = {
@@ -53,7 +53,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
     ...sessionToken === undefined ? {} : { sessionToken },
   };
 
-  /** Sends a request once. Throws what the server says against it. */
+  /** Sends a request once. Throws the server's error. */
   async function send({ method, path, query = {}, headers, body }: S3Request, ended?: AbortSignal): Promise<Response> {
     const url = new URL(`${bucketUrl}${path}`.replace(/\/$/, ""));
     url.search = new URLSearchParams(query).toString();
@@ -84,7 +84,7 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
     return Object.assign(new Error(message), { status, code });
   };
 
-  /** Runs what sends requests, again after what may pass. */
+  /** Runs work that sends requests, and repeats it after transient failures. */
   async function attempt<T>(what: string, work: (nth: number) => Promise<T>): Promise<T> {
     for (let nth = 1, timeouts = 0;; nth++) {
       try {
@@ -108,24 +108,24 @@ export function openBucket(name: string, settings: BucketSettings, patience = us
     attempt,
     fail,
     send,
-    /** Sends a request, and returns the body of its response, which must have this element if that is given. */
+    /** Sends a request, and returns the body of its response, which must contain `element` if given. */
     request: (what: string, request: S3Request, element?: string): Promise<string> =>
       attempt(what, async () => {
         const text = await readText(await send(request));
         if (element === undefined || text.includes(`<${element}`)) return text;
-        // S3 may begin a 200 before it knows that it fails.
+        // S3 may begin a 200 before it fails.
         if (/<Error[\s>]/.test(text)) throw refusalOf(500, text);
         throw oddAnswer();
       }),
   };
 }
 
-/** A text of the server on one line, without what could control a terminal. */
+/** Server text on one line, without characters that could control a terminal. */
 const plain = (text: string): string => text.replace(/[\p{C}\p{Z}]+/gu, " ").trim().slice(0, maxMessage);
 
 export type Bucket = ReturnType<typeof openBucket>;
 
-/** Not what S3 says, but a proxy or a portal may. */
+/** For responses that are not from S3, but from a proxy or a portal. */
 export const oddAnswer = () => new TypeError("The answer is none of S3. Check the endpoint");
 
 export const isRefused = (error: unknown): error is S3Error =>
@@ -133,12 +133,12 @@ export const isRefused = (error: unknown): error is S3Error =>
 
 export const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === "TimeoutError";
 
-/** Whether a request may succeed if it is repeated: the network failed, or the server. A bucket that is full stays full. */
+/** True if a request may succeed when repeated: the network or the server failed. A bucket that is full stays full. */
 const mayPass = (error: unknown): boolean =>
   !isRefused(error) || error.code === "RequestTimeout" || [408, 429].includes(error.status) ||
   error.status >= 500 && ![501, 507].includes(error.status);
 
-/** Reads the body of a response. One without an end would fill the memory of the service. */
+/** Reads the body of a response. An endless one would fill the memory of the service. */
 export async function readText({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "", length = 0;
@@ -156,7 +156,7 @@ export function elementOf(xml: string, name: string): string | undefined {
   return text === undefined ? undefined : unescape(text);
 }
 
-/** The contents of all elements of that name. A pattern would take minutes for many that do not end. */
+/** The contents of all elements of that name. A pattern would take minutes for many unclosed ones. */
 export const elementsOf = (xml: string, name: string): string[] =>
   xml.split(`<${name}>`).slice(1).map((rest) => rest.split(`</${name}>`, 1)[0]!);
 

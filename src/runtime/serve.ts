@@ -1,4 +1,4 @@
-// Starts the service on the runtime that this process runs on.
+// Starts the service on the current runtime.
 import { boot } from "./boot.ts";
 import type { Started } from "./boot.ts";
 import { endWithOwner } from "./own-service.ts";

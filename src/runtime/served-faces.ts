@@ -1,4 +1,4 @@
-// The faces of a service with a process, or a Worker, of its own.
+// The faces of a service with a separate process or Worker.
 import type { Config } from "./config.ts";
 import type { Log } from "../common/log.ts";
 import { urlFault } from "../common/outbound-url.ts";
@@ -11,10 +11,10 @@ import { openapi } from "../http/openapi.ts";
 import { peopleOf } from "../http/people.ts";
 
 /**
- * Makes all faces for the settings, and adds others. While management is off, the console says which settings turn it on.
- * `faultOf` says why nothing may be sent to a URL, as far as the runtime can tell. `onWebhook` is called when one was created,
- * and `readBackups` for pages that show how backups are. `log` gets why sign-ins are refused, and `fetch` asks
- * their provider.
+ * Creates all faces for the settings, and adds others. While management is off, the console names the settings that
+ * turn it on. `faultOf` returns why nothing may be sent to a URL, as far as the runtime can check. `onWebhook` is
+ * called after one was created, and `readBackups` for pages that show the state of backups. `log` gets the reasons of
+ * refused sign-ins, and `fetch` sends requests to the identity provider.
  */
 export function servedFaces(
   { adminToken, management: tokens, webhookAllow, people }: Pick<

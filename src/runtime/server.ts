@@ -1,4 +1,4 @@
-// What the runtimes have in common: a function that listens, and a server that can be stopped.
+// Types shared by the runtimes: a function that listens, and a server that can be stopped.
 import type { OwnService } from "../http/service.ts";
 
 /**
@@ -7,7 +7,10 @@ import type { OwnService } from "../http/service.ts";
  */
 export type Server = { port: number; stop(refuseNew: () => Promise<void>): Promise<void> };
 
-/** How a runtime listens, the only thing in which they differ. `warn` reports connections that cannot be accepted. */
+/**
+ * Listens on a runtime, the only function that differs between them. `warn` reports connections that cannot be
+ * accepted.
+ */
 export type Listen = (
   handle: OwnService["handle"],
   address: { host: string; port: number },

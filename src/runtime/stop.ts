@@ -7,7 +7,7 @@ import type { OwnService } from "../http/service.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Server } from "./server.ts";
 
-/** What is stopped, and what stopping needs. */
+/** Parts of the process to stop, and their dependencies. */
 type Stoppable = {
   servers: Server[];
   service: OwnService;
@@ -21,9 +21,10 @@ type Stoppable = {
 };
 
 /**
- * On SIGTERM, SIGINT or SIGHUP, answers the requests in flight, closes the database and exits 0, within `shutdownTimeout`.
- * SIGTERM or SIGINT more than a second after the first signal exits 1 at once. SIGQUIT keeps its default, which ends even a
- * process that is too busy to handle signals. An uncaught error is logged, and ends the process too.
+ * On SIGTERM, SIGINT or SIGHUP, answers the requests in flight, closes the database and exits 0, within
+ * `shutdownTimeout`. SIGTERM or SIGINT more than a second after the first signal exits 1 at once. SIGQUIT keeps its
+ * default, which ends even a process that is too busy to handle signals. An uncaught error is logged, and ends the
+ * process too.
  */
 export function stopOnSignal(
   { servers, service, upkeep, deliverer, backups, output, log, shutdownDelay, shutdownTimeout }: Stoppable,
@@ -58,7 +59,7 @@ export function stopOnSignal(
       process.exit(1);
     }
   };
-  // SIGBREAK is Ctrl-Break on Windows, where nothing else can send SIGTERM. Other systems do not know it.
+  // SIGBREAK is Ctrl-Break on Windows, where no other process can send SIGTERM. Other systems do not have it.
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"]) process.on(signal, onSignal(signal));
   if (!ignoresHangup()) process.on("SIGHUP", onSignal("SIGHUP"));
 
@@ -70,7 +71,9 @@ export function stopOnSignal(
   process.on("unhandledRejection", crash);
 }
 
-/** Whether the process was started with SIGHUP ignored, as nohup does. Node and Deno undo that before any script runs. */
+/**
+ * True if the process was started with SIGHUP ignored, as nohup does. Node and Deno undo that before any script runs.
+ */
 function ignoresHangup(): boolean {
   if (!("Bun" in globalThis)) return false;
   try {
@@ -87,8 +90,8 @@ function ignoresHangup(): boolean {
  */
 async function finish(servers: Server[], service: OwnService, shutdownDelay: number): Promise<void> {
   const areAnswered = service.drain();
-  // Requests that were sent before the signal may be unread, and their connections would be closed as idle. A load balancer
-  // may not have noticed `/readyz` yet.
+  // Requests that were sent before the signal may be unread, and their connections would be closed as idle. A load
+  // balancer may not have noticed `/readyz` yet.
   await pause(Math.max(readingTime, shutdownDelay));
   await areAnswered;
   for (const server of servers) await Promise.race([server.stop(service.refuseNew), untilQuiet(service)]);

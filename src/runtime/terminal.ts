@@ -23,15 +23,15 @@ export type Terminal = {
   version(): Promise<string>;
   args: string[];
   env: Record<string, string | undefined>;
-  /** Whether data may be coloured. */
+  /** True if data may be coloured. */
   isColoured: boolean;
   /** The width of the terminal in columns; undefined if data goes elsewhere. */
   columns?: number | undefined;
-  /** Set if data goes to a file, which nobody reads as a log. */
+  /** True if data goes to a file, which is not read as a log. */
   isToFile?: boolean | undefined;
   /**
-   * Writes data to stdout. Resolves once it is written, so that a slow reader slows down the writer. Resolves to false once
-   * the reader has gone.
+   * Writes data to stdout. Resolves once it is written, which lets a slow reader slow down the writer. Resolves to
+   * false once the reader has gone.
    */
   write(text: string): Promise<boolean>;
   /** Writes a message to stderr. */
@@ -42,9 +42,9 @@ export type Terminal = {
   read(path: string, name?: string): Promise<string>;
   /** Whether there is a file of that name. */
   exists(path: string): Promise<boolean>;
-  /** Adds to the end of a file. */
+  /** Appends to a file. */
   append(path: string, text: string): Promise<void>;
-  /** Asks whoever sits at the terminal, and takes anything but yes for a no. Undefined where nobody does. */
+  /** Asks the user at the terminal. Anything but yes means no. Undefined without a user. */
   ask?: ((question: string) => Promise<boolean>) | undefined;
   /** Creates a file, which gets its name once it is complete, and replaces another one only with `force`. */
   create(path: string, options: { force: boolean }): Promise<NewFile>;
@@ -135,7 +135,7 @@ stderr.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") process.exit(1);
 });
 
-/** fetch that sends a request once. Deno would send it again if a connection that was kept alive goes down. */
+/** fetch that sends a request once. Deno would repeat it if a kept-alive connection fails. */
 export const fetchOnce = (url: string, init: RequestInit): Promise<Response> =>
   outgoingFetch(url, { ...init, ...(client ??= createClient()) } as RequestInit);
 
@@ -166,7 +166,7 @@ async function ask(question: string): Promise<boolean> {
 /** The name of a file in messages. */
 export const nameOfFile = (path: string): string => path === "-" ? "Standard input" : path;
 
-/** The path of a file from a folder on. Throws for a file that is not in it. */
+/** The path of a file relative to a folder. Throws for a file outside of it. */
 export function pathFrom(folder: string, path: string): string {
   const found = relative(folder, path);
   if (found === "" || isAbsolute(found) || /^\.\.($|[/\\])/.test(found)) throw invalid(`${path} is not in ${folder}`);

@@ -1,5 +1,5 @@
-// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a database. What
-// `management/checks.ts` lists is checked each minute.
+// Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a
+// database. The checks in `management/checks.ts` run each minute.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -13,9 +13,9 @@ import { runUpkeep } from "../management/upkeep.ts";
 
 const interval = 3_600_000; // ms
 const firstDelay = 10_000; // ms, because the start itself is busy
-const restAfterChecks = 20; // times as long as they took, so that long ones take little of the time
-const checkLimit = 1_000; // ms for each of them, so that together they mostly leave no longer rest than a minute
-const maxJitter = 30_000; // ms, so that services that started together do not run at once
+const restAfterChecks = 20; // times as long as they took, which bounds their share of the time
+const checkLimit = 1_000; // ms for each of them, which mostly limits the rest after all of them to a minute
+const maxJitter = 30_000; // ms, which spreads services that started together
 
 const withJitter = (ms: number): number => ms + Math.random() * Math.min(maxJitter, ms);
 

@@ -1,4 +1,4 @@
-// Warns of quotas that are used up. Their refusals are lines of the log like any other, which `LOG_LEVEL=warn` leaves out.
+// Warns of exhausted quotas. Their refusals are ordinary log lines, which `LOG_LEVEL=warn` leaves out.
 import type { Clock } from "../common/domain.ts";
 import type { Log } from "../common/log.ts";
 import { endOfMonth, monthOf } from "../common/month.ts";

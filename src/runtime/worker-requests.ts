@@ -1,4 +1,4 @@
-// The requests of a Worker. Each has a service of its own, because none may wait for another one.
+// The requests of a Worker. Each has a separate service, because none may wait for another one.
 import { databaseUrlFault, isFileUrl } from "../database/location.ts";
 import { invalid } from "../common/errors.ts";
 import { noFiles, openRemote } from "../database/client.ts";
@@ -10,21 +10,24 @@ import type { ServiceSettings, Shared } from "../http/service.ts";
 
 const managed = [adminPath, consolePath, mcpPath];
 
-/** Whether a request may make a change that is an event. An agent sends what it only reads by POST too. */
+/** True if a request may make a change that is an event. Agents send reads by POST too. */
 export function mayChange({ method, url }: Request): boolean {
   if (["GET", "HEAD", "OPTIONS"].includes(method)) return false;
   const { pathname } = new URL(url);
   return managed.some((path) => pathname === path || pathname.startsWith(`${path}/`));
 }
 
-/** Answers one request of a Worker of its own. `sent` resolves once all of the response has been sent. */
+/** Answers one request of a Worker. `sent` resolves once all of the response has been sent. */
 export function answer(request: Request, source: DatabaseSource, settings: ServiceSettings, shared: Shared) {
   const { service } = openOne(source, settings, shared);
   const response = service.fetch(request);
   return { response, sent: response.then(() => service.drain()) };
 }
 
-/** A Worker stops a request whose client resets the connection, without running `finally`. So each has a count of its own. */
+/**
+ * Opens the service of one request, with a separate count of requests in flight: a Worker stops a request whose client
+ * resets the connection without running `finally`.
+ */
 export function openOne(
   source: DatabaseSource,
   settings: ServiceSettings,

@@ -1,10 +1,14 @@
-// Sends a request from a Worker, which cannot look at the address that a name leads to. Cloudflare sends to public ones alone.
+// Sends a request from a Worker, which cannot check the address that a name resolves to. Cloudflare sends only to
+// public ones.
 import { urlFault } from "../common/outbound-url.ts";
 import type { Send } from "../management/deliver.ts";
 
 const maxText = 1024; // characters of a response that are kept
 
-/** Makes what sends by `fetch`. A request takes at most `timeout` ms. `allowed` has the hosts that may be inside. */
+/**
+ * Creates a function that sends by `fetch`. A request takes at most `timeout` ms. `allowed` has the hosts that may be
+ * inside.
+ */
 export const sendFrom = (allowed: readonly string[], timeout: number): Send => async ({ url, headers, body }) => {
   const fault = urlFault(url, allowed);
   if (fault !== undefined) throw new Error(`The URL ${fault}`);
@@ -19,7 +23,7 @@ async function readBeginning({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
   while (reader !== undefined && text.length < maxText) {
-    // The status has arrived, whatever is wrong with what follows it.
+    // The status has arrived, and suffices if the rest is faulty.
     const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
     if (done) return text;
     text += decoder.decode(value, { stream: true });

@@ -14,9 +14,9 @@ export * from "../http/shared-exports.ts";
 export type { MigrateOptions } from "../database/migrate.ts";
 
 /**
- * Makes a service on a remote database, to be mounted in a Worker of your own, at module scope too. Its requests share no
- * transaction, because a Worker never answers a request that waits for another one. Nor are they counted, so `close` and
- * `drain` do not wait for them.
+ * Creates a service on a remote database, to be mounted in your own Worker, at module scope too. Its requests share no
+ * transaction, because a Worker never answers a request that waits for another one. Nor are they counted, so `close`
+ * and `drain` do not wait for them.
  *
  * @example
  * import { env } from "cloudflare:workers";
@@ -45,8 +45,8 @@ export const createService: CreateService = (options) => {
 };
 
 /**
- * Makes a service when its remote database is ready, as `schema` says. Do this outside of module scope, where a Worker may
- * send nothing.
+ * Creates a service once its remote database is ready, according to `schema`. Do this outside of module scope, where a
+ * Worker may send nothing.
  *
  * @example
  * const service = await openService({ database: env.DATABASE_URL, schema: "check" });
