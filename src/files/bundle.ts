@@ -1,9 +1,9 @@
-// Bundles of prompts: the snapshot that the client takes, for applications that ship with their prompts.
+// Bundles of prompts: client snapshots for applications that ship with their prompts.
 import { stringify } from "../common/json-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import type { TypedPrompt } from "./types.ts";
 
-/** A prompt of a bundle. `version` is 0 if it is not known, as of a file: then records name no version. */
+/** A prompt of a bundle. `version` is 0 if unknown, as for a file: then records name no version. */
 export type BundledPrompt = TypedPrompt & {
   content: PromptContent;
   version: number;
@@ -13,8 +13,8 @@ export type BundledPrompt = TypedPrompt & {
 };
 
 /**
- * The text of a snapshot, in which clients find prompts by reference and by id, whatever their service and key. It is older
- * than anything that a service gives.
+ * Returns a snapshot in which clients find prompts by reference and by id, whatever their service and key. It counts as
+ * older than anything from a service.
  */
 export function toBundle(prompts: readonly BundledPrompt[]): string {
   const entries = prompts.flatMap(({ reference, content, version, id, deployId, workspace }) => {

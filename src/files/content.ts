@@ -1,9 +1,11 @@
-// What a prompt file holds, whatever its format.
+// The content of a prompt file, whatever its format.
 import { jsonText, readItems, readMembers, stringify, toDecimal } from "../common/json-text.ts";
 import type { Declarations } from "../management/declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";
 
-/** The content of a file. `name` is that of the prompt if it is not the path of the file. Without a title it has that name. */
+/**
+ * The content of a file. `name` is the prompt's name if it differs from the file's path. It replaces a missing title.
+ */
 export type FileContent = {
   name?: string | undefined;
   /** The name that the prompt had before. */
@@ -26,8 +28,8 @@ export function textsIn(value: unknown): string[] {
 }
 
 /**
- * A text that is the same for contents that mean the same: JSON may differ in the order of members, in white space and
- * escapes, and in how a number is written.
+ * Returns the same text for equivalent contents: JSON may differ in the order of members, in white space and escapes,
+ * and in how a number is written.
  */
 export const canonicalOf = ({ title = "", description = "", messages, llmConfig, declarations }: FileContent): string =>
   JSON.stringify([
@@ -35,7 +37,7 @@ export const canonicalOf = ({ title = "", description = "", messages, llmConfig,
     ...(declarations === undefined ? [] : [canonicalJson(declarations.text)]),
   ]);
 
-/** The same for any JSON text. */
+/** Canonical form of a JSON text. */
 export function canonicalJson(source: string): string {
   const text = source.trim(), first = text[0];
   if (first === "{") {

@@ -13,8 +13,8 @@ import { offsetOfPath, parse } from "./yaml.ts";
 const field = "variables";
 
 /**
- * Reads declarations from the JSON text of a mapping, if a file has one. Returns undefined if it reported a fault, at the offset
- * of its path.
+ * Reads declarations from the JSON text of a mapping, if a file has one. Returns undefined if it reported a fault, at
+ * the offset of its path.
  */
 export function readVariables(
   text: string | undefined,
@@ -27,7 +27,7 @@ export function readVariables(
   return faults.length > 0 ? undefined : { declarations: toDeclarations(jsonText(text), field) };
 }
 
-/** Reports variables that are used and not declared, or the other way round. A prompt need not declare its variables. */
+/** Reports variables that are used but not declared, and the reverse. A prompt need not declare its variables. */
 export function checkDeclared(source: string, content: PromptContent, report: Report): void {
   const { undeclared, unused, misplaced } = compareDeclarations(content);
   const { yaml, start, bodyStart } = splitFrontMatter(source)!;

@@ -1,11 +1,11 @@
-// What is wrong with files, and where. All faults of all files are found before anything is done.
+// Faults of files, and their places. All faults of all files are found before any change.
 
 /** A place in a text, both counted from 1. */
 export type Place = { line: number; column: number };
 
 /**
- * A fault of a file, or with `isWarning` what people should know of it. `file` is its path as people know it, and `message` a
- * sentence without a period.
+ * A fault of a file, or a warning with `isWarning`. `file` is its path as shown to people, and `message` a sentence
+ * without a period.
  */
 export type Fault = Place & { file: string; message: string; isWarning?: boolean };
 

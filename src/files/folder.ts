@@ -75,7 +75,7 @@ function isOtherJson(path: string, text: string): boolean {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !("messages" in value);
   } catch {
-    return false; // reading it says why
+    return false; // the reader reports the fault
   }
 }
 

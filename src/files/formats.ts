@@ -24,7 +24,7 @@ const formats: Format[] = [
   { ending: ".prompt", read: readDotprompt, writing: "never" },
 ];
 
-/** The format of a file by its path; undefined if it is no prompt. Documents such as README.md are none. */
+/** The format of a file by its path; undefined if it is not a prompt, such as README.md. */
 export function formatOf(path: string): Format | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return /^[A-Z_-]+\.md$/.test(name)
@@ -52,6 +52,6 @@ const device = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 export const unknownToWindows = (path: string): string | undefined =>
   path.split("/").find((part) => device.test(part) || /[<>:"|?*\\]|[. ]$/.test(part));
 
-/** Why a text cannot name a prompt; undefined if it can. */
+/** Error message for an invalid prompt name; undefined if it is valid. */
 export const nameFault = (name: string): string | undefined =>
   v.promptName.is(name) ? undefined : `The name of a prompt must be ${v.promptName.type}`;

@@ -7,16 +7,19 @@ import type { Place, Report } from "./faults.ts";
 import { readMembersOf } from "./members.ts";
 import { offsetOfPath, readYaml } from "./yaml.ts";
 
-/** What a deployment gets: the newest version of each prompt, or those that are pinned. */
+/** Versions that a deployment gets: the newest of each prompt, or the pinned ones. */
 export type Target = "latest" | "pinned";
 
-/** A manifest. Each member has a default, so that a folder of prompts needs none. */
+/** A manifest. Each member has a default, so a manifest is optional. */
 export type Manifest = {
   /** The workspace by its id or name. */
   workspace?: string | undefined;
-  /** Where the prompts are, beside the manifest. By default `prompts`, or where the manifest is if there is no such folder. */
+  /**
+   * Folder of the prompts, relative to the manifest. Default: `prompts`, or the manifest's own folder if that does not
+   * exist.
+   */
   folder?: string | undefined;
-  /** What goes to the deployments of each prompt, by their names. */
+  /** Targets by the names of deployments, for each prompt. */
   deploy: ReadonlyMap<string, Target>;
   /** The versions of prompts, by the name of a deployment and that of a prompt. */
   pinned: ReadonlyMap<string, ReadonlyMap<string, number>>;

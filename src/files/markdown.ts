@@ -13,7 +13,9 @@ import { offsetOfPath, readYaml, writeYaml } from "./yaml.ts";
 import type { Yaml } from "./yaml.ts";
 
 const roles = "system|developer|user|assistant|tool";
-/** A line that begins a message, or would if it had no backslashes. A placeholder may have its variable in the heading. */
+/**
+ * A line that begins a message, or would if it had no backslashes. A placeholder may have its variable in the heading.
+ */
 const heading = new RegExp(String.raw`^(\\*)# (${roles}|placeholder)(?:(?<=placeholder)[ \t]+(\{\{.*\}\}))?[ \t]*$`);
 
 /** Reads a prompt. Returns undefined if it reported a fault. `role` is that of a file without headings. */

@@ -10,11 +10,11 @@ export type Members = {
   list(name: string): string | undefined;
   /** JSON text of anything. */
   anything(name: string): string | undefined;
-  /** Where a member begins. */
+  /** The offset at which a member begins. */
   offsetOf(name: string): number;
   /** Reports the members with none of these names. */
   refuseOthers(names: readonly string[]): void;
-  /** Whether nothing was reported. */
+  /** True if nothing was reported. */
   isGood(): boolean;
 };
 

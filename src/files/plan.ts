@@ -1,5 +1,5 @@
-// Compares a folder of prompts with a ledger: what applying the folder would do, and what was changed elsewhere. Applying a
-// plan asks the service for a release set, in the words of the operation, at once or kept in a file.
+// Compares a folder of prompts with a ledger: the effect of applying the folder, and changes made elsewhere. Applying a
+// plan sends the service a release set, at once or from a file.
 import { ReleaseSet } from "../management/apply.ts";
 import type { PromptChange } from "../management/apply.ts";
 import { diffPrompts, variablesOf } from "../management/prompt-text.ts";
@@ -12,7 +12,7 @@ import { canonicalOf } from "./content.ts";
 import type { PromptFile } from "./folder.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** Who changed something, when and why. `isFromFiles` if a release set from a repository did it. */
+/** Author, time and reason of a change. `isFromFiles` if a release set from a repository made it. */
 export type Authorship = {
   actor: string;
   source: string | null;
@@ -31,7 +31,7 @@ export type LedgerDeployment = {
   isArchived: boolean;
   /** The rollout in progress. */
   rollout: { version: number } | null;
-  /** Who made the version live that is. */
+  /** Finds who made the current version live. */
   findPromotion(): Promise<Authorship>;
 };
 
@@ -57,14 +57,14 @@ export type Promotion = {
   variables: VariableChange;
   /** The candidate of the rollout that it would end. */
   endsRollout?: number | undefined;
-  /** Who made the version live that is, if it was not a release from files and no commit has its content since. */
+  /** Author of the live version, unless it was released from files or a commit since then has its content. */
   drift?: Authorship | undefined;
 };
 
-/** What was changed elsewhere: a newer version than that of the files, or a prompt that is in no file. */
+/** A change made elsewhere: a version newer than the files, or a prompt that is in no file. */
 export type Drift = { kind: "version" | "prompt"; version: number } & Authorship;
 
-/** What applying the folder does to a prompt. Nothing, if it has no member but `name` and `base`. */
+/** The effect of applying the folder on a prompt. None if its only members are `name` and `base`. */
 export type PromptPlan = {
   name: string;
   /** The file, as a path in the folder. Undefined for a prompt that is in no file. */
@@ -73,7 +73,7 @@ export type PromptPlan = {
   was?: string | undefined;
   /** The newest version that the plan has seen, or null for a new prompt. */
   base: number | null;
-  /** The version that would be made, and how it differs from the newest one. */
+  /** The version that would be created, and its diff from the newest one. */
   push?: { version: number; content: PromptContent; diff: string } | undefined;
   promotions: Promotion[];
   /** The deployments that would be archived with the prompt, if it is. */
@@ -85,26 +85,26 @@ export type PromptPlan = {
 
 export type Plan = {
   prompts: PromptPlan[];
-  /** What cannot be done, each as a sentence that names the prompt. */
+  /** Reasons why the plan cannot be applied, each a sentence that names the prompt. */
   faults: string[];
 };
 
-/** Whether a plan does anything to a prompt. */
+/** True if a plan changes a prompt. */
 export const isChange = ({ push, was, promotions, archives }: PromptPlan): boolean =>
   push !== undefined || was !== undefined || promotions.length > 0 || archives !== undefined;
 
 export type PlanOptions = {
-  /** Whether prompts that are in no file are archived. */
+  /** True if prompts that are in no file are archived. */
   prunes?: boolean;
-  /** Whether a commit since a time, in ms, has a content in the file of a path: then what it replaces was seen. */
+  /** True if a commit since a time, in ms, has this content in the file: then its author has seen the change. */
   isCommitted?(path: string, content: PromptContent, since: number): Promise<boolean>;
-  /** Receives how many of the files are compared. */
+  /** Receives the number of files compared so far. */
   report?(done: number): void;
 };
 
 const atOnce = 32; // files, whose questions to the ledger and to git are answered together
 
-/** Compares. */
+/** Compares the files with the ledger. */
 export async function makePlan(
   files: readonly PromptFile[],
   { deploy, pinned }: Pick<Manifest, "deploy" | "pinned">,
@@ -147,7 +147,7 @@ export async function makePlan(
     return { prompts: [], faults };
   }
 
-  /** What goes to which deployment: a version, or the newest one. */
+  /** Versions by deployment: a number, or the newest one. */
   function wantedOf(name: string): Map<string, number | "latest"> {
     const wanted = new Map<string, number | "latest">();
     for (const [deployment, target] of deploy) {
@@ -184,7 +184,7 @@ async function planFile(
       const contentOf = async (wanted: number) =>
         wanted === version ? content : (await prompt!.findVersion(wanted)).content;
       const live = known && await contentOf(known.currentVersion);
-      // What the files have made newest is what they make live.
+      // Replacing the newest version is expected unless it was made elsewhere.
       const isExpected = target === "latest" && known?.currentVersion === newest?.version && plan.drift === undefined;
       const promoted = isExpected ? undefined : await known?.findPromotion();
       plan.promotions.push({
@@ -201,7 +201,7 @@ async function planFile(
   }
   return plan;
 
-  /** Whether the files have, or had since, what was made of a prompt. */
+  /** True if the files have a content made elsewhere, or had it since. */
   async function isSeen(made: PromptContent, { isFromFiles, createdAt }: Authorship): Promise<boolean> {
     return isFromFiles || canonicalOf(made) === canonicalOf(content) || await isCommitted(path, made, createdAt);
   }
@@ -224,7 +224,7 @@ export const compareNames = (was: readonly string[], is: readonly string[]): Var
   removed: was.filter((name) => !is.includes(name)),
 });
 
-/** How many prompts one operation takes. */
+/** Maximum number of prompts in one operation. */
 export const maxReleaseSet = 200;
 
 /** The changes of a plan, for each prompt that changes. */
@@ -245,7 +245,7 @@ const toPromptChange = (
   }),
 });
 
-/** What a plan would replace that was changed elsewhere: `version 2 of support/chat`. */
+/** Changes made elsewhere that a plan would replace: `version 2 of support/chat`. */
 export const findBuried = ({ prompts }: Plan): string[] =>
   prompts.flatMap(({ name, drift, push, promotions }) => [
     ...(drift?.kind === "version" && push !== undefined ? [`version ${drift.version} of ${name}`] : []),
@@ -253,7 +253,7 @@ export const findBuried = ({ prompts }: Plan): string[] =>
       .map(({ deployment, from }) => `version ${from} that ${name}@${deployment} serves`),
   ]);
 
-/** A plan in a file: the release set, and what it buries, if anything. */
+/** A plan in a file: the release set, and the changes that it would replace, if any. */
 const KeptPlan = exactly({ ...ReleaseSet.schema, buried: optional(listOf(text)) });
 type KeptPlan = Infer<typeof KeptPlan>;
 

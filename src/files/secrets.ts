@@ -12,7 +12,7 @@ const shapes: [name: string, pattern: RegExp][] = [
   ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----/],
 ];
 
-/** The secrets in a text: what each looks like, and where it begins. The text of none is given. */
+/** The secrets in a text: the kind and the offset of each, without its text. */
 export const findSecrets = (text: string): { name: string; offset: number }[] =>
   shapes.flatMap(([name, pattern]) =>
     Array.from(text.matchAll(new RegExp(pattern, "g")), ({ index }) => ({ name, offset: index }))

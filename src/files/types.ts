@@ -1,23 +1,23 @@
-// Types of prompts for applications: the references, the variables of each prompt, and the shape of its configuration.
+// Types of prompts for applications: the references, each prompt's variables, and the shape of its configuration.
 import { readDeclarations } from "../management/declarations.ts";
 import type { VariableType } from "../management/declarations.ts";
 import type { PromptContent } from "../management/prompt-text.ts";
 import { splitVariables } from "../management/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 
-/** What an application asks for: a prompt by its reference. */
+/** A prompt, and the reference by which an application reads it. */
 export type TypedPrompt = { reference: string; content: PromptContent };
 
 const header = "Written by `promptledger types`. Do not edit it: run that again.";
 
-/** A variable as applications fill it. Only lists of messages fill one that is declared as messages. */
+/** A variable as applications fill it. A variable declared as messages takes only lists of messages. */
 type Variable = { name: string; type: VariableType | undefined; isOptional: boolean; takesLists: boolean };
 
 function variablesIn({ messages, declarations }: PromptContent): Variable[] {
   const { all, lists } = splitVariables(messages), declared = readDeclarations(declarations);
   return all.map((name) => {
     const { type, required = true } = declared.get(name) ?? {}, isSole = lists.includes(name);
-    // What stands in a text is a text, whatever it is declared as.
+    // A variable within a text takes text, even if it is declared as messages.
     const known = type === "messages" && !isSole ? undefined : type;
     return { name, type: known, isOptional: !required, takesLists: isSole && (known ?? "messages") === "messages" };
   });
@@ -25,7 +25,9 @@ function variablesIn({ messages, declarations }: PromptContent): Variable[] {
 
 const typescript = { text: "string", number: "number | bigint", boolean: "boolean", messages: "readonly object[]" };
 
-/** A TypeScript module with the type `Prompts`, for `createClient<Prompts>`, and what of declarations matters at run time. */
+/**
+ * A TypeScript module with the type `Prompts`, for `createClient<Prompts>`, and the declarations needed at run time.
+ */
 export function toTypeScript(prompts: readonly TypedPrompt[]): string {
   const entries = inOrder(prompts).map(({ reference, content }) => {
     const variables = variablesIn(content), optional = variables.filter(({ isOptional }) => isOptional);
@@ -61,7 +63,7 @@ const inOrder = (prompts: readonly TypedPrompt[]): TypedPrompt[] =>
 const unionOf = (variables: readonly Variable[]): string =>
   variables.length === 0 ? "never" : variables.map(({ name }) => JSON.stringify(name)).join(" | ");
 
-/** The type of a JSON value. What differs between the items of a list is a union. */
+/** The type of a JSON value. Items of a list that differ become a union. */
 function shapeOf(value: unknown, indent: string): string {
   if (Array.isArray(value)) {
     const shapes = [...new Set(value.map((item) => shapeOf(item, indent)))];
@@ -83,7 +85,7 @@ function shapeOf(value: unknown, indent: string): string {
 const grouped = (shape: string): string => shape.includes(" | ") ? `(${shape})` : shape;
 const nameOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 
-/** A Python module with the same, for type checkers. It runs on Python 3.9 and newer. */
+/** A Python module with these types, for type checkers. It runs on Python 3.9 and newer. */
 export function toPython(prompts: readonly TypedPrompt[]): string {
   const taken = new Set(reserved);
   const entries = inOrder(prompts).map(({ reference, content }) => {
@@ -116,7 +118,7 @@ export function toPython(prompts: readonly TypedPrompt[]): string {
 const pythonDefaultOf = ({ name, type }: Variable): string =>
   `${JSON.stringify(name)}: ${type === "messages" ? "[]" : '""'}`;
 
-/** The names that mean something else in the module. */
+/** Names that are already used in the module. */
 const reserved = [
   "False",
   "Literal",
@@ -139,7 +141,10 @@ function dictOf(name: string, variables: readonly Variable[], options = ""): str
   return `${name} = TypedDict("${name}", {\n${members.join("")}}${options})\n`;
 }
 
-/** A dictionary that need not have some variables: those that need no value, or that lists may fill. Python 3.9 has no NotRequired. */
+/**
+ * A dictionary with optional variables: those that need no value, or that lists may fill. Python 3.9 has no
+ * NotRequired.
+ */
 function dictWithOptional(name: string, needed: Variable[], optional: Variable[], taken: Set<string>): string {
   if (needed.length === 0) return dictOf(name, optional, ", total=False");
   const [texts, others] = ["Texts", "Lists"].map((part) => freeName(name + part, taken)) as [string, string];

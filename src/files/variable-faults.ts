@@ -1,10 +1,10 @@
-// What the messages of a prompt have in the place of a variable: a tag whose name no variable has, or one that is not closed.
+// Malformed variables in the messages of a prompt: invalid names, and tags that are not closed.
 import { findPlaceholders, quotedBraces } from "../common/template.ts";
 import type { Messages } from "../schema/serving.ts";
 import { textsIn } from "./content.ts";
 import type { Report } from "./faults.ts";
 
-/** Reports the tags, each once, where they stand first in the source of the file. */
+/** Reports each tag once, at its first place in the source of the file. */
 export function checkVariables(source: string, messages: Messages, report: Report): void {
   const texts = textsIn(JSON.parse(messages.text));
   for (const { tag, offset } of place(new Set(texts.flatMap(findMisnamed)), misnamed, source)) {
@@ -24,10 +24,10 @@ function findMisnamed(text: string): string[] {
   return Array.from(unquoted.matchAll(misnamed)).filter(({ index }) => !good.has(index)).map(([tag]) => tag);
 }
 
-/** A name behind two braces, and one that closes them, or none before the line ends, in a text or in a string of JSON. */
+/** A name after two braces that one brace closes, or none before the line ends, in a text or in a JSON string. */
 const unclosed = /(?<!\{)\{\{[ \t]*[\p{L}\p{N}_.$-]+(?:[ \t]*\}(?!\})|(?=[ \t]*(?:$|"|\\[nrt])))/gmu;
 
-/** Braces that are closed later in the text are code, such as JSX, or sets in a set. */
+/** Braces that are closed later in the text are code, such as JSX or nested sets. */
 function findUnclosed(text: string): string[] {
   const found = Array.from(text.matchAll(unclosed));
   if (found.length === 0) return [];
@@ -35,7 +35,7 @@ function findUnclosed(text: string): string[] {
   return found.filter(({ index }) => open.has(index)).map(([tag]) => tag);
 }
 
-/** Where the braces stand that nothing closes. */
+/** The offsets of braces that are never closed. */
 function findOpenBraces(text: string): Set<number> {
   const open: number[] = [];
   for (const { 0: brace, index } of text.matchAll(/[{}]/g)) {
@@ -45,7 +45,10 @@ function findOpenBraces(text: string): Set<number> {
   return new Set(open);
 }
 
-/** Finds the tags among the matches in a source. One that it has in another form, such as with escapes, is at its start. */
+/**
+ * Finds the tags among the matches in a source. A tag written differently there, such as with escapes, is placed at its
+ * start.
+ */
 function place(tags: Set<string>, pattern: RegExp, source: string): { tag: string; offset: number }[] {
   const found = Array.from(source.matchAll(pattern)).flatMap(({ 0: tag, index }) =>
     tags.delete(tag) ? [{ tag, offset: index }] : []

@@ -7,12 +7,12 @@ import { writeJson } from "./json.ts";
 import { writeMarkdown } from "./markdown.ts";
 import type { PromptFile } from "./folder.ts";
 
-/** A file to write. `path` is relative to the folder. `replaces` is the path of a file that it takes the place of. */
+/** A file to write. `path` is relative to the folder. `replaces` is the path of a file to remove. */
 export type WrittenFile = { path: string; text: string; replaces?: string };
 
 /**
- * The file of a prompt that has none, under its name. If there can be no file of that path, or `isFree` says that there is
- * another one, the file has another path and says the name.
+ * Returns a new file for a prompt, under its name. If that path is impossible, or `isFree` reports it as taken, the
+ * file gets another path and contains the name.
  */
 export function writeNew(
   name: string,
@@ -61,5 +61,5 @@ export function writeChanged(
   return { ...written, replaces: path };
 }
 
-/** The path of a Markdown file as JSON, beside it. */
+/** The path of a Markdown file as JSON, in the same folder. */
 export const asJson = (path: string): string => path.replace(/(\.prompt)?\.md$/, ".json");

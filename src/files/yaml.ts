@@ -1,4 +1,4 @@
-// YAML as JSON text, so that every digit of a number stays as it was written.
+// Converts YAML to JSON text, which preserves every digit of a number.
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Node, YAMLError } from "yaml";
 import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
@@ -11,7 +11,9 @@ export type Member = { text: string; offset: number };
 const maxSource = 1024 * 1024; // characters
 const maxText = 4 * 1024 * 1024; // characters of JSON, because aliases can repeat a text without bound
 
-/** Parses YAML. The parser would compare each name with all before it, minutes for many names, so the writer does. */
+/**
+ * Parses YAML. The parser's check for duplicate names takes minutes for many names, so the writer checks them instead.
+ */
 export const parse = (source: string): Document.Parsed =>
   parseDocument(source, { prettyErrors: false, intAsBigInt: true, uniqueKeys: false });
 
@@ -34,8 +36,8 @@ export function offsetOfPath(document: Document, path: readonly string[]): numbe
 }
 
 /**
- * Reads YAML whose top level is a mapping. Returns undefined and reports why if it is something else. `start` is where it
- * begins in its file.
+ * Reads YAML whose top level is a mapping. Returns undefined and reports why if it is something else. `start` is where
+ * it begins in its file.
  */
 export function readYaml(source: string, start: number, report: Report): Yaml | undefined {
   if (source.length > maxSource) {
@@ -140,9 +142,12 @@ const sentenceOf = ({ code, message }: YAMLError): string =>
     ? "The YAML is nested too deep"
     : message.split("\n")[0]!.replace(/[.:]$/, "");
 
-const maxLevels = 100, maxAliases = 100; // an alias may stand in what it names, and each is looked for in the whole document
+const maxLevels = 100, maxAliases = 100; // aliases may be nested in their targets, and each lookup reads the document
 
-/** Makes functions that write nodes as JSON text. They return undefined for what JSON cannot hold, and report it once. */
+/**
+ * Creates functions that write nodes as JSON text. They return undefined for values that JSON cannot hold, and report
+ * the first.
+ */
 function createWriter(document: Document, report: Report) {
   let length = 0, level = 0, aliases = 0, isGood = true;
 
@@ -154,7 +159,7 @@ function createWriter(document: Document, report: Report) {
   function value(node: Node | null): string | undefined {
     if (node === null) return "null";
     const at = node.range?.[0] ?? 0;
-    // What repeats itself without end is left at once.
+    // Stop at once, as aliases may repeat without end.
     if (!isGood) return undefined;
     if (level >= maxLevels) return refuse(at, `The YAML must be nested at most ${maxLevels} levels deep`);
     level++;
@@ -215,7 +220,7 @@ function createWriter(document: Document, report: Report) {
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** A number as it was written where JSON writes it so too. */
+/** A number as written, if that is valid JSON. */
 function scalarText({ value, source = "" }: Scalar): string | undefined {
   if (typeof value === "bigint") return jsonNumber.test(source) ? source : String(value);
   if (typeof value !== "number") return JSON.stringify(typeof value === "string" ? value.toWellFormed() : value);

@@ -3,7 +3,7 @@ import { byTitle, nameOfFile, placeIn, readChat, readObjects, readPlaceholder, t
 import type { Importer, ReadVersion } from "./reader.ts";
 import { textMessage } from "../messages.ts";
 
-/** A reference to another prompt, which Langfuse would put in its place. */
+/** A reference to another prompt, which Langfuse would replace with it. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;
 
 export const readLangfuse: Importer = (files, options) => {

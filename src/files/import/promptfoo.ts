@@ -1,4 +1,4 @@
-// Promptfoo: the prompts of a configuration, in it or in files that it names.
+// Promptfoo: the prompts of a configuration, inline or in files that it names.
 import { Refusal } from "../../common/errors.ts";
 import { describeJsonFault } from "../../common/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";

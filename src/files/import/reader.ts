@@ -34,7 +34,10 @@ export type ImportedVersion = {
  */
 export type ImportedPrompt = { title: string; path?: string | undefined; versions: ImportedVersion[] };
 
-/** Says why a prompt is not imported, or with `isWarning` what of it is left out. `place` names the prompt and the part. */
+/**
+ * Reports why a prompt is not imported, or with `isWarning` what is left out of it. `place` names the prompt and the
+ * part.
+ */
 export type Complain = (place: string, message: string, isWarning?: boolean) => void;
 
 export type ImportOptions = {
@@ -52,7 +55,7 @@ export type ImportOptions = {
 /** A file of an export. `name` is its path as names are made of it. */
 export type ImportedFile = { path: string; text: string; name?: string | undefined };
 
-/** Reads exports. A version that cannot be held is left out, and its prompt with it. */
+/** Reads exports. A version that cannot be stored is left out, and its prompt with it. */
 export type Importer = (
   files: readonly ImportedFile[],
   options: ImportOptions,
@@ -255,7 +258,10 @@ export function warnOfHeads(messages: Messages, place: string, complain: Complai
   }
 }
 
-/** The prompts of versions, each with its versions in their order. A prompt of which one cannot be held is left out. */
+/**
+ * Groups versions into prompts, each with its versions in order. Leaves out a prompt if one of its versions cannot be
+ * stored.
+ */
 export function byTitle(all: readonly ReadVersion[]): ImportedPrompt[] {
   return [...groupBy(all, ({ title }) => title)].flatMap(([title, versions]) => {
     const isOrdered = versions.every(({ order }) => Number.isFinite(order));
