@@ -16,8 +16,8 @@ export * from "./http/shared-exports.ts";
 const create = serviceOver((source) => openDatabase(source, "serve"));
 
 /**
- * Makes a service on a database that has been migrated. It opens the database with the first request. Throws if an option
- * is invalid.
+ * Creates a service on a database that has been migrated. Opens the database with the first request. Throws if an
+ * option is invalid.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", basePath: "/llm" });
@@ -41,8 +41,8 @@ async function awaitFile(source: DatabaseSource, schema: SchemaMode, log: Log): 
 }
 
 /**
- * Makes a service when its database is ready: migrates it, or checks it, as `schema` says. Rejects with a `Refusal` that
- * says why it is not. Waits up to 15 s while another process serves its file.
+ * Creates a service once its database is ready: migrates or checks it, according to `schema`. Rejects with a `Refusal`
+ * that gives the reason otherwise. Waits up to 15 s while another process serves its file.
  *
  * @example
  * await using service = await openService({ database: "file:ledger.db" });

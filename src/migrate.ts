@@ -11,8 +11,8 @@ export type { DatabaseSource } from "./database/client.ts";
 export type { MigrateOptions } from "./database/migrate.ts";
 
 /**
- * Migrates the schema of a database. Returns the names of the migrations that it applied. Creates a missing file, readable
- * by its owner alone. Throws if a newer version has migrated the database, unless `onNewer` is `accept`.
+ * Migrates the schema of a database. Returns the names of the migrations that it applied. Creates a missing file,
+ * readable by its owner alone. Throws if a newer version has migrated the database, unless `onNewer` is `accept`.
  *
  * @example
  * const applied = await migrate("file:ledger.db");

@@ -1,3 +1,3 @@
-// The entry `promptledger/node`: a service in a server that speaks node:http.
+// The entry `promptledger/node`: a service in a node:http server.
 export { toNodeHandler } from "./runtime/node-handler.ts";
 export type { NodeHandler } from "./runtime/node-handler.ts";

@@ -10,15 +10,18 @@ import type { Admin } from "./management/admin.ts";
 
 type Prompt = Omit<Parameters<Admin["createPrompt"]>[0], "workspaceId">;
 
-/** What a test needs of a tenant. Whatever is left out has a default. */
+/** Options of a test's tenant. Each has a default. */
 export type TenantOptions = {
-  /** The accepted requests per month. Default: 1000. */
+  /** The monthly limit of accepted requests. Default: 1000. */
   limit?: number | undefined;
-  /** What the prompt of its deployment `production` says. Default: a greeting with the variable `name`. */
+  /** The prompt of its deployment `production`. Default: a greeting with the variable `name`. */
   prompt?: Partial<Prompt> | undefined;
 };
 
-/** A workspace with a key, a prompt and an active deployment. `reference` is `NAME@DEPLOYMENT`, for the same as `deployId`. */
+/**
+ * A workspace with a key, a prompt and an active deployment. `reference` is `NAME@DEPLOYMENT`, for the same as
+ * `deployId`.
+ */
 export type Tenant = {
   workspaceId: string;
   key: string;
@@ -30,7 +33,7 @@ export type Tenant = {
 
 /** A service in memory, with the operations of management as functions of `admin`. */
 export type TestService = Service & ManagementMembers & {
-  /** Makes a tenant. */
+  /** Creates a tenant. */
   tenant(options?: TenantOptions): Promise<Tenant>;
 };
 
@@ -44,7 +47,8 @@ const greeting: Prompt = {
 const { database: _, client: __, ...checks } = serviceChecks;
 
 /**
- * Makes a service on a database in memory, with all operations of management as functions. Its data ends with it.
+ * Creates a service on a database in memory, with all management operations as functions. Its data is lost when it
+ * closes.
  *
  * @example
  * await using service = await createTestService();

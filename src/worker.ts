@@ -1,4 +1,4 @@
-// The entry `promptledger/worker`: a Worker of its own on Cloudflare, whose settings are bindings.
+// The entry `promptledger/worker`: a Worker for Cloudflare, whose settings are bindings.
 import { readConfig } from "./runtime/config.ts";
 import type { Config } from "./runtime/config.ts";
 import { createLog, describeError } from "./common/log.ts";
@@ -28,13 +28,15 @@ export {
 export type * from "./runtime/workers.ts";
 
 const scheduledTime = 20_000; // ms
-const soonTime = 10_000; // ms. Cloudflare ends what goes on 30 s after a response, and the last request may take its timeout
+const soonTime = 10_000; // ms. Cloudflare stops work 30 s after a response, and the last request may take its timeout
 const leastRefusal = 400; // the least status of a response that refuses
 const webhookTimeout = 15_000; // ms that a webhook has to answer
 
 let known: { config: Config; settings: ServiceSettings; shared: Shared } | undefined;
 
-/** The service for the bindings. They are the same for all requests of a Worker, but known only from the first one on. */
+/**
+ * The service for the bindings. They are the same for all requests of a Worker, but known only from the first one on.
+ */
 function serviceOf(env: object) {
   const config = readConfig(Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string")));
   if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return known;
@@ -45,10 +47,10 @@ function serviceOf(env: object) {
   return known = { config, settings, shared: createShared(settings) };
 }
 
-/** What a Worker gets with a request: `waitUntil` keeps it running after its response. */
+/** The context of a Worker's request: `waitUntil` keeps it running after its response. */
 type Context = { waitUntil(promise: Promise<unknown>): void };
 
-/** Sends to webhooks what is due. Returns whether there are any. */
+/** Sends due events to webhooks. Returns whether there are any webhooks. */
 async function deliver(store: Store, allowed: readonly string[], isOver: () => boolean): Promise<boolean> {
   const failures: unknown[] = [];
   const delivery = createDelivery({
@@ -63,15 +65,15 @@ async function deliver(store: Store, allowed: readonly string[], isOver: () => b
 }
 
 /**
- * A Worker of its own, whose settings are its bindings.
+ * A Worker that runs the service, with its bindings as settings.
  *
  * @example
  * export { default } from "promptledger/worker";
  */
 export default {
   /**
-   * Answers a request. After a change, webhooks get its event, and not only at the next run of the trigger. Fails the Worker with
-   * a message that lists every invalid binding.
+   * Answers a request. After a change, webhooks get its event, and not only at the next run of the trigger. Fails the
+   * Worker with a message that lists every invalid binding.
    */
   fetch(request: Request, env: object, context?: Context): Promise<Response> {
     const { config, settings, shared } = serviceOf(env);

@@ -1,4 +1,5 @@
-// Who gives feedback: an application with its API key, or a browser with a token that the application made for it.
+// Authenticates feedback: from an application by its API key, or from a browser by a token that the application
+// created.
 import { createCache } from "../common/cache.ts";
 import type { Clock } from "../common/domain.ts";
 import { feedbackTokenExpired, invalidFeedbackToken } from "../common/errors.ts";
@@ -13,16 +14,16 @@ import type { ValidKey } from "./authorization.ts";
 import { whileUnread } from "./body.ts";
 import type { Context, RequestContext } from "./context.ts";
 
-/** An API key by its hash, its workspace, and what its token permits, if there is one. */
+/** An API key by its hash, its workspace, and the grant of its token, if there is one. */
 export type Bearer = ValidKey & { grant?: FeedbackGrant };
 
-/** Refuses an invalid key or token. The body is not read before. */
+/** Rejects with a refusal for an invalid key or token, before the body is read. */
 export type Authenticate = (ctx: RequestContext, context: Context) => Promise<Bearer>;
 
 const maxTokens = 10_000; // that are remembered as signed
 
 export function createBearers(database: Database, clock: Clock): Authenticate {
-  // Who signed a token never changes. Whether the key is still valid is asked with each piece of feedback.
+  // The signer of a token never changes. The key's validity is checked with each piece of feedback.
   const signers = createCache<ValidKey>(maxTokens);
 
   async function findSigner(token: string, keyHashStart: string): Promise<ValidKey | undefined> {

@@ -1,5 +1,5 @@
-// Gives feedback in groups, of which each is a transaction. Beside other requests it gives a large group in parts, and leaves the
-// connection to them in between.
+// Stores feedback in groups, one transaction each. While other requests are in flight, a large group is stored in
+// parts, and they can use the connection in between.
 import type { Clock } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { failureOf, isFile } from "../database/database.ts";
@@ -15,21 +15,21 @@ export type OwnedPiece = Piece & { workspaceId: WorkspaceId };
 type Parts = {
   database: Database;
   clock: Clock;
-  /** Whether requests are in flight that give no feedback. */
+  /** True if requests other than feedback are in flight. */
   hasOthers(): boolean;
-  /** Receives how many pieces were dropped because no record came for them. */
+  /** Receives the number of pieces dropped because their record never arrived. */
   onExpired(pieces: number): void;
 };
 
-/** What all attempts at a group share: its time, and the results of the parts that were given. */
+/** State shared by all attempts at a group: its time, and the results of the parts already stored. */
 type Attempt = { now: number; results: Map<OwnedPiece, FeedbackResult> };
 
 const limits = { items: 512, size: 1_000_000, waitingItems: 10_000, waitingSize: 32_000_000, timeoutMs: 10_000 };
 const partSize = 100; // pieces: some ms
-const share = 3; // times as long as a part took, which others have before the next one
-const memoryMs = 50; // after another request was in flight, until there are none. Those of one transaction are answered at once
+const share = 3; // times as long as a part took: the time for other requests before the next one
+const memoryMs = 50; // that other requests count as in flight after the last. Those of one transaction end together
 
-/** Makes the function that gives a piece. It rejects if too many wait. */
+/** Creates the function that stores a piece. It rejects if too many wait. */
 export function createGroups(
   { database, clock, hasOthers, onExpired }: Parts,
 ): (piece: OwnedPiece) => Promise<FeedbackResult> {
@@ -41,7 +41,7 @@ export function createGroups(
     return now - othersAt < memoryMs;
   }
 
-  /** Waits until others had their share. Returns whether there are any. */
+  /** Waits until other requests had their share. Returns whether there are any. */
   async function leaveToOthers(): Promise<boolean> {
     let areThere = areOthersThere();
     for (let isFirst = true; performance.now() < resumeAt && (areThere || isFirst); isFirst = false) {
@@ -54,7 +54,7 @@ export function createGroups(
 
   async function give(pieces: OwnedPiece[], { now, results }: Attempt): Promise<void> {
     const began = performance.now(), given = await giveFeedback(database, pieces, now), ended = performance.now();
-    // A server works on a processor of its own, and few pieces take no longer than other requests.
+    // A server runs on its own processor, and few pieces take no longer than other requests.
     if (isFile(database) && pieces.length >= partSize) resumeAt = ended + share * (ended - began);
     onExpired(given.expired);
     for (const [index, piece] of pieces.entries()) results.set(piece, given.results[index]!);
@@ -72,8 +72,8 @@ export function createGroups(
     failureOf,
     sizeOf: ({ author, comment, value }) => JSON.stringify([author, comment, value]).length,
     ownerOf: ({ workspaceId }) => workspaceId,
-    // Pieces of one record, name and author are decided in turn, whatever names the record. A piece that was parked here would
-    // be given after later ones that name its record otherwise.
+    // Pieces with the same record, name and author are decided in turn, however they refer to the record. Parking one
+    // here would put it after later ones that refer to its record otherwise.
     conflictKey: () => undefined,
     isGone: () => false,
     isReadOnly: () => false,

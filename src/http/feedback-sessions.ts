@@ -1,5 +1,5 @@
-// Searches for the records of sessions that feedback is about. They read on the reader thread, where there is one, and each
-// workspace has its share of them.
+// Searches for the records of sessions that feedback is about. Reads on the reader thread, if there is one, and limits
+// each workspace to its share.
 import * as errors from "../common/errors.ts";
 import { createSlots } from "../common/slots.ts";
 import { after } from "../common/timeout.ts";
@@ -13,7 +13,7 @@ import type { FaceHost } from "./face.ts";
 import type { Bearer } from "./feedback-bearers.ts";
 import { untilGone } from "./long-work.ts";
 
-/** Finds the newest record of each session, or why there is none. */
+/** Finds the newest record of each session, or a refusal for it. */
 export type FindSessions = (
   ctx: RequestContext,
   bearer: Bearer,
@@ -21,12 +21,12 @@ export type FindSessions = (
 ) => Promise<(Target | errors.Refusal)[]>;
 
 const maxSearches = 4; // at once, of which one workspace gets half
-const slotTimeout = 5_000; // ms that further ones wait
+const slotTimeout = 5_000; // ms that searches wait for a slot
 const searchTime = 5_000; // ms
 
 export function createSessionSearch({ database, clock }: Pick<FaceHost, "database" | "clock">): FindSessions {
   const slots = createSlots(maxSearches, slotTimeout, errors.searchesOverloaded);
-  // Where the connection that serves has to search, it leaves time for requests between two slices.
+  // Searches on the serving connection pause between slices for other requests.
   const aside = readingAside(database), searched = readsAside(aside) ? aside : yielding(aside);
 
   return async ({ request, isGone }, { keyHash, workspaceId }, sessions) => {

@@ -1,4 +1,4 @@
-// Feedback from applications and browsers, a face: on one record, and on many at once. It costs no quota.
+// Feedback from applications and browsers, as a face: on one record, or on many at once. It uses no quota.
 import * as errors from "../common/errors.ts";
 import type { Counter } from "../common/metrics.ts";
 import { createRate } from "../common/rate.ts";
@@ -37,7 +37,7 @@ import { allowOnly, createRouter } from "./router.ts";
 import { checkBeside, checkOptions } from "./settings.ts";
 import type { Checks } from "./settings.ts";
 
-/** `ratePerMinute` bounds how many pieces of feedback a workspace gives, in each instance of the service. Default: 60,000. */
+/** `ratePerMinute`: pieces of feedback per workspace, in each instance of the service. Default: 60,000. */
 type FeedbackOptions = { ratePerMinute?: number | undefined };
 
 const checks: Checks = {
@@ -50,9 +50,9 @@ const defaultRate = 60_000;
 const maxBodyBytes = 65_536; // of feedback on one record
 const maxSessions = 20; // in one request, since each is searched for
 
-/** What the face has for one service. */
+/** The state of the face in one service. */
 type State = {
-  /** How many requests of the face are in flight, and of the service. */
+  /** Number of requests in flight: the face's own, and all of the service's. */
   inFlight: { own: number; all(): number };
   findSessions: FindSessions;
   give(piece: OwnedPiece): Promise<FeedbackResult>;
@@ -62,7 +62,7 @@ type State = {
 };
 
 /**
- * Feedback on records, under the API keys of applications and under tokens that they make for browsers.
+ * Feedback on records, under the API keys of applications and under tokens that they create for browsers.
  *
  * @example
  * const service = createService({ database: "file:ledger.db", faces: [feedback()] });
@@ -134,7 +134,7 @@ function openState({ database, clock, metrics }: FaceHost, ratePerMinute: number
   };
 }
 
-// A token is no cookie: a page that has none cannot use a browser's.
+// Safe for any origin, as tokens are not sent automatically, unlike cookies.
 const anyOrigin: HeaderValues = { "Access-Control-Allow-Origin": "*" };
 
 // deno-lint-ignore require-await -- a handler returns a promise
@@ -204,7 +204,7 @@ async function giveMany(ctx: RequestContext, context: Context, state: State): Pr
     }
   });
   const targetOfSession = await findTargets(ctx, state, bearer, checked, refusalOf);
-  // Their records are found in any order, and then they are given in theirs.
+  // Their records are found in any order, and then the pieces are stored in theirs.
   const pieces = await Promise.all(checked.map(async (item) => {
     if (item instanceof errors.Refusal) return item;
     const target = item.record === undefined ? targetOfSession(item) : await targetOf(item.record);
@@ -218,10 +218,10 @@ async function giveMany(ctx: RequestContext, context: Context, state: State): Pr
   return ok({ results: results.map(toResult) }, {});
 }
 
-/** Refusals that say nothing about the feedback itself. If there is nothing else, the request fails as a whole. */
+/** Refusals that are not about the feedback itself. If all items get one, the request fails as a whole. */
 const unstored = new Set<errors.ErrorKind>(["internal", "overloaded", "unavailable"]);
 
-/** Searches for the newest records of the sessions that items are about, of as many as one request may name. */
+/** Finds the newest records of the items' sessions, at most `maxSessions` of them. */
 async function findTargets(
   ctx: RequestContext,
   { findSessions }: State,
@@ -241,7 +241,7 @@ async function findTargets(
   return (item) => targets.get(keyOfSession(item)) ?? errors.tooManySessions(maxSessions);
 }
 
-/** The session that an item is about, which has no record. */
+/** The session that an item without a record is about. */
 const sessionOf = ({ sessionId, deployId }: FeedbackItem): Session => ({ sessionId: sessionId!, deployId: deployId! });
 
 const keyOfSession = ({ sessionId, deployId }: FeedbackItem): string => JSON.stringify([deployId, sessionId]);
@@ -261,7 +261,7 @@ function takeRate({ rate }: State, { workspaceId }: Bearer, count: number): void
   if (!rate.take(workspaceId, count)) throw errors.tooMuchFeedback();
 }
 
-/** Feedback as it is stored. */
+/** Feedback in the form in which it is stored. */
 function toPiece(
   { keyHash, workspaceId, grant }: Bearer,
   target: Target,
@@ -278,12 +278,12 @@ function toPiece(
     author: (grant?.author ?? author ?? "").toWellFormed(),
     value: value === null ? undefined : toKept(value),
     comment: comment.toWellFormed(),
-    // A page in a browser speaks for its user.
+    // Feedback from a browser always comes from its user.
     source: grant === undefined ? source : "user",
   };
 }
 
-/** Gives a piece. Refuses what was not stored. */
+/** Stores a piece. Throws a refusal if it was not stored. */
 async function give({ give, count }: State, piece: OwnedPiece): Promise<StoredFeedback> {
   const result = await give(piece);
   if (result.refusal !== undefined) {
