@@ -43,7 +43,7 @@ export type ClientOptions = {
   maxQueuedBytes?: number | undefined;
   /** The constant `prompts` from `promptledger types`, which lists the variables that need no value. Default: none. */
   prompts?: PromptDefaults | undefined;
-  /** Removes from each record what must stay in the process. null drops the record. Default: none. */
+  /** Removes from each record what must not leave the process; null drops the record. Default: none. */
   mask?: Mask | undefined;
   /** Keeps the process alive until a promise has settled, as on Workers and Vercel. Default: none. */
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;

@@ -1,4 +1,4 @@
-// 95 % intervals: how far chance alone may have moved a number.
+// Confidence intervals of 95 %: how far chance alone may have moved a number.
 const z = 1.959963984540054; // the 97.5 % quantile of the normal distribution
 
 export type Interval = { low: number; high: number };

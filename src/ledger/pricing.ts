@@ -133,7 +133,7 @@ export function createPricing(prices: Price[]): Pricing {
 /** `gpt-6-sol-20261101` is `gpt-6-sol-2026-11-01`. */
 const withIsoDates = (model: string): string => model.replace(/-(20\d\d)(\d\d)(\d\d)(?=[-:]|$)/g, "-$1-$2-$3");
 
-/** The rates of the first group that has any at the time. */
+/** The rates of the first group with rates at the time. */
 function firstOf(all: Matching[][]): RatesAt {
   const dated = all.map(datedBy);
   return (at) => {
