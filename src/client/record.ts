@@ -3,7 +3,7 @@ import { toClientError } from "./errors.ts";
 import type { DiagnosisItem } from "./shapes.ts";
 import { newUuid } from "./uuid.ts";
 
-/** Removes or replaces what must stay in the process. null drops the record. */
+/** Removes or replaces what must stay in the program. null drops the record. */
 export type Mask = (record: DiagnosisItem) => DiagnosisItem | null;
 
 /** Content of a record. The service requires at least one of the two, as a string. */
