@@ -13,7 +13,7 @@ type Leading = Attempt & { next: string };
 export type Attempts = {
   /** The header that gives a browser an attempt. */
   begin(store: Store, key: SecretKey, leading: Leading): Promise<string>;
-  /** The attempt of a browser; undefined if missing, too old, or already taken in this process. */
+  /** The attempt of a browser; undefined if missing, too old, or taken by this process before. */
   take(store: Store, key: SecretKey, request: Request): Promise<Leading | undefined>;
 };
 

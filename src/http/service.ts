@@ -96,7 +96,7 @@ export type Service = {
   [Symbol.asyncDispose](this: void): Promise<void>;
 };
 
-/** A service that has its own process, and members for that process. */
+/** A service with a process of its own, and what that process needs of it. */
 export type OwnService = Service & {
   /** Answers a request. The runtime may report that the client has closed the connection. */
   handle: Handler;

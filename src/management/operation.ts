@@ -82,7 +82,7 @@ export type Store = {
   changes?: Slots | undefined;
   /** Room for requests that wait for events. */
   waiters?: Shares | undefined;
-  /** Cached counts of the log in this process. Without them, statistics read all that they count. */
+  /** Counts of the log that this process keeps. Without them, statistics read all that they count. */
   kept?: KeptTallies | undefined;
   /** Reason why nothing may be sent to a URL; undefined if allowed. Default: by its text (`common/outbound-url.ts`). */
   urlFault?: ((url: string) => string | undefined) | undefined;
