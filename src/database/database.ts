@@ -57,11 +57,11 @@ export const isFile = ({ probe }: Database): boolean => probe !== undefined;
 export type Claim = {
   /** Identifies the file that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
-  /** True once the stamp was seen in the file. Before, a change by another process may pass for one of this process. */
+  /** True once the stamp was seen in the file. Before, a change by another process may pass for one of ours. */
   isStamped(): boolean;
   /** Throws a file fault if the file or its log is no longer the one that was claimed. Requires an open database. */
   check(): void;
-  /** Like `check`, after a commit of this process. Returns the number of pages in the log, if known. */
+  /** Like `check`, after this process has committed. Returns the number of pages in the log, if known. */
   checkCommit(): number | undefined;
   /**
    * Checks the file, and lets this process change it until the returned function is called, which checks it again.
