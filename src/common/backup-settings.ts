@@ -18,17 +18,6 @@ export type BackupSettings = Readonly<{
   keep: readonly KeepRule[];
 }>;
 
-/** A complete backup. `createdAt` is the time of the state that it contains. */
-export type Backup = { name: string; createdAt: number; bytes: number };
-
-/** State of a service's backups: the newest one, and the failure since then, if any. */
-export type BackupState = {
-  place: string;
-  every: number;
-  newest: Backup | undefined;
-  failure: { at: number; cause: string } | undefined;
-};
-
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const maxEvery = 31 * units.d!;
 const standardKeep = "24 hourly, 30 daily, 12 monthly";

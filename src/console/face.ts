@@ -1,5 +1,5 @@
 // The console as a face: finds the page, signs people in and out, and shows refusals as pages.
-import type { BackupState } from "../common/backup-settings.ts";
+import type { BackupState } from "../management/backup-notices.ts";
 import { invalid, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";

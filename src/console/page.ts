@@ -1,6 +1,6 @@
 // A page and its request: operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
-import type { BackupState } from "../common/backup-settings.ts";
+import type { BackupState } from "../management/backup-notices.ts";
 import { wrongField } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";

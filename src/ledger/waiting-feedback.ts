@@ -3,7 +3,6 @@
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { keyLifetime } from "./idempotency-keys.ts";
-import type { Step } from "./prune.ts";
 
 /**
  * Number of places: for the waiting feedback of a workspace, which triggers of sql/037-count-waiting-feedback.sql
@@ -44,7 +43,7 @@ export const removeExpired = removeWaiting(
 );
 
 /** Removes expired feedback of all workspaces in steps. `report` gets the number of pieces that a step removed. */
-export const expireWaiting = (database: Database, now: number, report: (pieces: number) => void): Step => async () => {
+export const expireWaiting = (database: Database, now: number, report: (pieces: number) => void) => async () => {
   const validSince = now - keyLifetime;
   const [row] = await database.read({
     sql: `select workspace_id from waiting_counts c where exists (

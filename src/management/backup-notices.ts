@@ -4,6 +4,17 @@ import { performUpkeep, toChange, toRow } from "./notices.ts";
 import type { Notice } from "./notices.ts";
 import type { Store } from "./operation.ts";
 
+/** A complete backup. `createdAt` is the time of the state that it contains. */
+export type Backup = { name: string; createdAt: number; bytes: number };
+
+/** State of a service's backups: the newest one, and the failure since then, if any. */
+export type BackupState = {
+  place: string;
+  every: number;
+  newest: Backup | undefined;
+  failure: { at: number; cause: string } | undefined;
+};
+
 const maxCause = 300; // characters
 
 const toNotice = (action: "backup.failed" | "backup.recovered", place: string, note: string): Notice => ({

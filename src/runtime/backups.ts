@@ -2,7 +2,8 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { KeptBy } from "../common/backup-keep.ts";
-import type { Backup, BackupSettings } from "../common/backup-settings.ts";
+import type { BackupSettings } from "../common/backup-settings.ts";
+import type { Backup } from "../management/backup-notices.ts";
 import { describeDatabase } from "../database/location.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import type { Config } from "./config.ts";

@@ -1,7 +1,7 @@
 // What the settings say of the service's backups, and to whom.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { BackupState } from "../../src/common/backup-settings.ts";
+import type { BackupState } from "../../src/management/backup-notices.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, createWorld, readAnswer, serveContext, wholePages } from "../helpers.ts";
