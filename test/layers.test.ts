@@ -7,32 +7,12 @@ import { pathOf } from "./runtimes.ts";
 
 const test = suite("layers");
 
-/** A file imports only files of its own entry (not in circles) or of entries above it. */
-const layers = [
-  "common/",
-  "schema/",
-  "client/",
-  "database/",
-  "ledger/",
-  "management/",
-  "http/",
-  "console/",
-  "mcp/",
-  "migrate.ts",
-  "index.ts",
-  "management.ts",
-  "console.ts",
-  "mcp.ts",
-  "openapi.ts",
-  "feedback.ts",
-  "testing.ts",
-  "runtime/",
-  "node.ts",
-  "worker.ts",
-  "files/",
-  "cli/",
-  "cli.ts",
-];
+const readme = await readFile(pathOf("src/README.md"), "utf8");
+
+/** The rooms of src/README.md from the top of its list: folders, and entries of the package. A room imports those above it. */
+const rooms = Array.from(readme.matchAll(/^\| `([\w./-]+)` +\| *(core)? *\|/gm), ([, path, mark]) => (
+  { path: path!, isCore: mark === "core" }
+));
 
 const files = (await readdir(pathOf("src"), { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
@@ -45,8 +25,12 @@ const sources = new Map(
   ),
 );
 
-const layerOf = (file: string) =>
-  layers.findIndex((layer) => layer.endsWith("/") ? file.startsWith(layer) : file === layer);
+/** The room of a file: the innermost folder of the list that it is in. */
+const roomOf = (file: string): string | undefined =>
+  rooms.filter(({ path }) => path.endsWith("/") ? file.startsWith(path) : file === path)
+    .toSorted((a, b) => b.path.length - a.path.length)[0]?.path;
+
+const floorOf = (file: string): number => rooms.findIndex(({ path }) => path === roomOf(file));
 
 /** What each file imports: files of ours by their path in src, packages by name. */
 const imports = new Map(Array.from(sources, ([file, source]) => {
@@ -59,15 +43,17 @@ const imports = new Map(Array.from(sources, ([file, source]) => {
 }));
 const importsOf = (file: string): string[] => imports.get(file)!;
 
-test("every file has its layer", () => {
+test("every file is in a room, and every room has files", () => {
   assert.ok(files.length > 40);
-  assert.equal(files.filter((file) => layerOf(file) < 0), []);
+  assert.equal(files.filter((file) => roomOf(file) === undefined), []);
+  const used = new Set(files.map(roomOf));
+  assert.equal(rooms.filter(({ path }) => !used.has(path)), []);
 });
 
-test("a file imports only files of its own layer and of those above it", () => {
+test("a file imports only files of its own room and of those above it", () => {
   for (const file of files) {
     for (const imported of importsOf(file).filter((name) => sources.has(name))) {
-      assert.ok(layerOf(imported) <= layerOf(file), `${file} imports ${imported}`);
+      assert.ok(floorOf(imported) <= floorOf(file), `${file} imports ${imported}`);
     }
   }
 });
