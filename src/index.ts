@@ -1,5 +1,5 @@
 // The entry `promptledger`: the service, to be embedded.
-import { warningOfBasePath } from "./http/base-path.ts";
+import { warningOfBasePath } from "./faces/base-path.ts";
 import { openWith, serviceOver } from "./http/service.ts";
 import type { CreateService, OpenService } from "./http/service.ts";
 import type { SchemaMode } from "./http/settings.ts";

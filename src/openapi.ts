@@ -1,3 +1,3 @@
 // The entry `promptledger/openapi`: the service's OpenAPI description as a face, for `faces` of `createService`.
 export type { Face } from "./http/face.ts";
-export { openapi } from "./http/openapi.ts";
+export { openapi } from "./faces/openapi.ts";

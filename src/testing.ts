@@ -1,8 +1,8 @@
 // The entry `promptledger/testing`: a service in memory, for the tests of applications that embed or call one.
 import { openMigrated } from "./database/open-migrated.ts";
 import type { Extensions, Face } from "./http/face.ts";
-import { management } from "./http/management.ts";
-import type { ManagementMembers } from "./http/management.ts";
+import { management } from "./faces/management.ts";
+import type { ManagementMembers } from "./faces/management.ts";
 import { serviceOver } from "./http/service.ts";
 import type { Service, ServiceSettings } from "./http/service.ts";
 import { checkOptions, serviceChecks } from "./http/settings.ts";

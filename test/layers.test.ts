@@ -84,8 +84,8 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@libsql/client/http", "database/client.ts"],
   ["libsql", "database/driver.ts"],
   ["itty-router", "http/router.ts"],
-  ["jose", "http/provider-keys.ts"],
-  ["oauth4webapi", "http/identity-provider.ts"],
+  ["jose", "faces/sign-in/provider-keys.ts"],
+  ["oauth4webapi", "faces/sign-in/identity-provider.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/edit-members.ts", "files/yaml.ts"],
@@ -187,9 +187,12 @@ test("the native driver is loaded only where a file is opened", () => {
 
 test("what signs people in is loaded only with the first who comes so", () => {
   const loaded = loadedBy(...starts, "worker.ts", "index.ts", "management.ts", "console.ts");
-  assert.ok(loaded.has("http/people.ts") && loaded.has("itty-router"));
+  assert.ok(loaded.has("faces/sign-in/people.ts") && loaded.has("itty-router"));
   assert.equal([loaded.has("jose"), loaded.has("oauth4webapi")], [false, false]);
-  assert.ok(loadedBy("http/signed-header.ts").has("jose") && loadedBy("http/identity-provider.ts").has("oauth4webapi"));
+  assert.ok(
+    loadedBy("faces/sign-in/signed-header.ts").has("jose") &&
+      loadedBy("faces/sign-in/identity-provider.ts").has("oauth4webapi"),
+  );
 });
 
 test("only http/respond.ts knows status codes, and only errors.ts the texts of refusals", () => {

@@ -1,7 +1,7 @@
 // Attempts to sign in at an identity provider, each in a cookie that is valid for ten minutes and one answer. The
 // cookie is sealed, and on https no other host of the domain can set it.
 import { createCache } from "../common/cache.ts";
-import type { Attempt } from "../http/identity-provider.ts";
+import type { Attempt } from "../faces/sign-in/identity-provider.ts";
 import type { SecretKey } from "../management/service-secret.ts";
 import type { Store } from "../management/operation.ts";
 import { seal, unseal } from "./seals.ts";

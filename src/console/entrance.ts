@@ -2,10 +2,10 @@
 import { Refusal } from "../common/errors.ts";
 import { whileUnread } from "../http/body.ts";
 import type { Context, RequestContext } from "../http/context.ts";
-import type { ManagementAccess } from "../http/management-access.ts";
+import type { ManagementAccess } from "../faces/management-access.ts";
 import { readQuery } from "../http/query.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
-import type { ReadUnknown } from "../http/unknown-senders.ts";
+import type { ReadUnknown } from "../faces/sign-in/unknown-senders.ts";
 import { pageOf, rootOf } from "./addresses.ts";
 import type { Attempts } from "./attempts.ts";
 import { bareLayout } from "./parts/layout.tsx";

@@ -6,7 +6,7 @@
 /** @jsxFrag Fragment */
 import type { ErrorKind } from "../common/errors.ts";
 import { withTimeout } from "../common/timeout.ts";
-import { unbuffered } from "../http/long-answer.ts";
+import { unbuffered } from "../faces/long-answer.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer } from "../http/respond.ts";
 import { pageAnswer, pageHeaders } from "./safety.ts";

@@ -1,11 +1,11 @@
 // Sign-in by an identity provider: to its page, and back with its answer.
 import { Refusal, signInRefused, unknownPath } from "../common/errors.ts";
 import type { Context, RequestContext } from "../http/context.ts";
-import type { Warn } from "../http/identity-provider.ts";
-import type { Provider } from "../http/people.ts";
+import type { Warn } from "../faces/sign-in/identity-provider.ts";
+import type { Provider } from "../faces/sign-in/people.ts";
 import { readQuery } from "../http/query.ts";
 import type { Answer } from "../http/respond.ts";
-import { causeOf } from "../http/sign-in-fault.ts";
+import { causeOf } from "../faces/sign-in/sign-in-fault.ts";
 import type { SecretKey } from "../management/service-secret.ts";
 import { rootOf } from "./addresses.ts";
 import { again } from "./entrance.ts";

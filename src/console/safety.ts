@@ -1,7 +1,7 @@
 // Answers with pages and redirects, and protects them in a browser: the headers of every page, and the origin of every
 // change.
 import { Refusal } from "../common/errors.ts";
-import { isOwnSite } from "../http/own-site.ts";
+import { isOwnSite } from "../faces/own-site.ts";
 import { statusOf } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";
 

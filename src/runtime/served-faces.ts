@@ -5,10 +5,10 @@ import { urlFault } from "../common/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";
 import type { ConsoleFace, ReadBackups } from "../console/face.ts";
 import type { Face } from "../http/face.ts";
-import { feedback } from "../http/feedback.ts";
-import { managementWith } from "../http/management.ts";
-import { openapi } from "../http/openapi.ts";
-import { peopleOf } from "../http/people.ts";
+import { feedback } from "../feedback/face/feedback.ts";
+import { managementWith } from "../faces/management.ts";
+import { openapi } from "../faces/openapi.ts";
+import { peopleOf } from "../faces/sign-in/people.ts";
 
 /**
  * Creates all faces for the settings, and adds others. While management is off, the console names the settings that

@@ -9,8 +9,8 @@ import { openConfigured } from "../../src/runtime/open-configured.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
 import { consolePages } from "../../src/console.ts";
-import { feedback } from "../../src/http/feedback.ts";
-import { management } from "../../src/http/management.ts";
+import { feedback } from "../../src/feedback/face/feedback.ts";
+import { management } from "../../src/faces/management.ts";
 import { around } from "../../src/database/database.ts";
 import { currentRuntime } from "../runtimes.ts";
 

@@ -7,7 +7,7 @@ import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import { consolePagesWith } from "../../src/console/face.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { managementWith } from "../../src/http/management.ts";
+import { managementWith } from "../../src/faces/management.ts";
 import { migrate } from "../../src/migrate.ts";
 import { adminToken, bearer, captureLog, createTenant, goodBody, managementOf, noon, openMemory } from "../helpers.ts";
 import { readAnswer, serveContext } from "../helpers.ts";

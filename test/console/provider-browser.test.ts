@@ -4,8 +4,8 @@
 import type { Page } from "playwright-core";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { managementWith } from "../../src/http/management.ts";
-import { peopleOf } from "../../src/http/people.ts";
+import { managementWith } from "../../src/faces/management.ts";
+import { peopleOf } from "../../src/faces/sign-in/people.ts";
 import { readRoleRules } from "../../src/common/roles.ts";
 import { createKeyServer, createSigner } from "../http/identity.ts";
 import { adminToken, openMemory, wholePages } from "../helpers.ts";

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Context, Provider as OidcProvider } from "oidc-provider";
 import { readConfig } from "../../src/runtime/config.ts";
-import { managementWith } from "../../src/http/management.ts";
-import { peopleOf } from "../../src/http/people.ts";
+import { managementWith } from "../../src/faces/management.ts";
+import { peopleOf } from "../../src/faces/sign-in/people.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { adminToken, captureLog, createTenant, managementOf, openMemory, wholePages } from "../helpers.ts";
 

@@ -1,7 +1,7 @@
 // The management API over HTTP: authentication, paths and methods, and how input is read.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { impliedRefusals } from "../../src/http/management-openapi.ts";
+import { impliedRefusals } from "../../src/faces/management-openapi.ts";
 import { operations } from "../../src/management/index.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
 import { createApiKey, revokeApiKey } from "../actions.ts";

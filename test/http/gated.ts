@@ -2,7 +2,7 @@
 import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/common/slots.ts";
 import type { Slots } from "../../src/common/slots.ts";
-import { managementWith } from "../../src/http/management.ts";
+import { managementWith } from "../../src/faces/management.ts";
 import { mcpWith } from "../../src/mcp/face.ts";
 import type { Database } from "../../src/database/database.ts";
 import { until } from "../conformance/processes.ts";

@@ -1,10 +1,10 @@
 // People by a header that a proxy signs: who gets in and as what, what is refused, and where the keys come from.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { HeaderSettings } from "../../src/common/people-settings.ts";
+import type { HeaderSettings } from "../../src/faces/sign-in/people-settings.ts";
 import { readRoleRules } from "../../src/common/roles.ts";
-import { managementWith } from "../../src/http/management.ts";
-import { peopleOf } from "../../src/http/people.ts";
+import { managementWith } from "../../src/faces/management.ts";
+import { peopleOf } from "../../src/faces/sign-in/people.ts";
 import { serveDatabase } from "../../src/http/service.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";

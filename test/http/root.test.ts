@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/http/service.ts";
 import { version } from "../../src/common/version.ts";
-import { openapi } from "../../src/http/openapi.ts";
+import { openapi } from "../../src/faces/openapi.ts";
 import { management } from "../../src/management.ts";
 import { adminToken, createWorld, openMemory, readAnswer, wholePages, withManagement } from "../helpers.ts";
 

@@ -2,7 +2,7 @@
 // walked, and each rule beyond their shapes has a case.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { pathMembers } from "../../src/http/management-openapi.ts";
+import { pathMembers } from "../../src/faces/management-openapi.ts";
 import { operations } from "../../src/management/index.ts";
 import type { AnyOperation } from "../../src/management/operation.ts";
 import { hasType, isOptional, metaOf, partsOf } from "../../src/schema/struct.ts";

@@ -5,11 +5,11 @@ import { isToken, sha256 } from "../common/ids.ts";
 import type { Slots } from "../common/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findHashes, findTokenCaller } from "../management/tokens.ts";
-import { headerOf, isSame, readBearer } from "./authorization.ts";
+import { headerOf, isSame, readBearer } from "../http/authorization.ts";
 import type { SendExport } from "./exports.ts";
-import type { Face, FaceHost } from "./face.ts";
+import type { Face, FaceHost } from "../http/face.ts";
 import { isOwnSite } from "./own-site.ts";
-import type { People } from "./people.ts";
+import type { People } from "./sign-in/people.ts";
 
 /** Management access: authentication, stores, and limits on long work. */
 export type ManagementAccess = {

@@ -1,12 +1,12 @@
 // People by a header that a proxy signs. Its token must be signed by a key of the provider, for this service, and not
 // expired.
-import { signInRefused } from "../common/errors.ts";
-import { isSignedToken } from "../common/people-settings.ts";
-import type { HeaderSettings } from "../common/people-settings.ts";
-import type { RoleRule } from "../common/roles.ts";
-import type { Caller, Store } from "../management/operation.ts";
-import { toPerson } from "../management/people.ts";
-import { readBearer } from "./authorization.ts";
+import { signInRefused } from "../../common/errors.ts";
+import { isSignedToken } from "./people-settings.ts";
+import type { HeaderSettings } from "./people-settings.ts";
+import type { RoleRule } from "../../common/roles.ts";
+import type { Caller, Store } from "../../management/operation.ts";
+import { toPerson } from "../../management/people.ts";
+import { readBearer } from "../../http/authorization.ts";
 import { createVerify } from "./provider-keys.ts";
 
 /** Person whose token a request has; undefined without one. Throws if the token is not valid, or gives no role. */

@@ -1,8 +1,8 @@
 // Logs the first request that shows a forgotten or wrong base path, which makes every request a 404.
 import { withoutKeys } from "../common/errors.ts";
 import { consoleLog } from "../common/log.ts";
-import { statusOf } from "./respond.ts";
-import type { Service, ServiceSettings } from "./service.ts";
+import { statusOf } from "../http/respond.ts";
+import type { Service, ServiceSettings } from "../http/service.ts";
 
 /** Matches a path of a service or its faces, and captures the prefix. */
 const knownPath =

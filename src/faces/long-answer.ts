@@ -7,12 +7,12 @@ import type { Export } from "../management/export.ts";
 import { ownerOf, perform } from "../management/operation.ts";
 import type { AnyOperation, Caller } from "../management/operation.ts";
 import type { Unchecked } from "../schema/parse.ts";
-import type { Context, RequestContext } from "./context.ts";
+import type { Context, RequestContext } from "../http/context.ts";
 import { logStreamErrors } from "./exports.ts";
 import { untilGone } from "./long-work.ts";
 import type { ManagementAccess } from "./management-access.ts";
-import { ok, streamed } from "./respond.ts";
-import type { Answer, HeaderValues } from "./respond.ts";
+import { ok, streamed } from "../http/respond.ts";
+import type { Answer, HeaderValues } from "../http/respond.ts";
 
 /** Runs a long operation and answers with its output. */
 export type LongAnswer = (

@@ -27,13 +27,13 @@ import {
   WWWAuthenticateChallengeError,
 } from "oauth4webapi";
 import type { AuthorizationServer, Client } from "oauth4webapi";
-import { providerAway, Refusal, signInRefused } from "../common/errors.ts";
-import { isSafeUrl } from "../common/people-settings.ts";
-import type { ProviderSettings } from "../common/people-settings.ts";
-import { addressOf, grantOf, hasAllClaims } from "../common/roles.ts";
-import type { RoleRule } from "../common/roles.ts";
-import type { Caller, Store } from "../management/operation.ts";
-import { toPerson } from "../management/people.ts";
+import { providerAway, Refusal, signInRefused } from "../../common/errors.ts";
+import { isSafeUrl } from "./people-settings.ts";
+import type { ProviderSettings } from "./people-settings.ts";
+import { addressOf, grantOf, hasAllClaims } from "../../common/roles.ts";
+import type { RoleRule } from "../../common/roles.ts";
+import type { Caller, Store } from "../../management/operation.ts";
+import { toPerson } from "../../management/people.ts";
 import { boundedFetch, boundExchanges, keep } from "./provider-answer.ts";
 import { createVerify, skew } from "./provider-keys.ts";
 import type { Verify } from "./provider-keys.ts";

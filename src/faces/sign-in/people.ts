@@ -1,8 +1,8 @@
 // Sign-in with a company's account, for the faces that take it. Its code is loaded on first use.
-import { Refusal } from "../common/errors.ts";
-import type { Log } from "../common/log.ts";
-import type { PeopleSettings } from "../common/people-settings.ts";
-import type { Caller, Store } from "../management/operation.ts";
+import { Refusal } from "../../common/errors.ts";
+import type { Log } from "../../common/log.ts";
+import type { PeopleSettings } from "./people-settings.ts";
+import type { Caller, Store } from "../../management/operation.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
 import { causeOf } from "./sign-in-fault.ts";
 import type { SignedHeader } from "./signed-header.ts";

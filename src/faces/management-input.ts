@@ -4,10 +4,10 @@ import type { AnyOperation } from "../management/operation.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";
-import { readText } from "./body.ts";
-import type { Context, RequestContext } from "./context.ts";
+import { readText } from "../http/body.ts";
+import type { Context, RequestContext } from "../http/context.ts";
 import { pathMembers } from "./management-openapi.ts";
-import { decodePart, readQuery } from "./query.ts";
+import { decodePart, readQuery } from "../http/query.ts";
 
 /**
  * Input of an operation as the text of a JSON object. JSON from the client stays as written. The body counts against

@@ -1,14 +1,14 @@
 // Feedback from applications and browsers, as a face: on one record, or on many at once. It uses no quota.
-import * as errors from "../common/errors.ts";
-import type { Counter } from "../common/metrics.ts";
-import { createRate } from "../common/rate.ts";
-import type { Rate } from "../common/rate.ts";
-import { failureOf } from "../database/database.ts";
-import { toRefusalOf } from "../ledger/feedback.ts";
-import type { FeedbackResult, StoredFeedback } from "../ledger/feedback.ts";
-import { targetOf } from "../ledger/feedback-state.ts";
-import type { Target } from "../ledger/feedback-state.ts";
-import type { Session } from "../ledger/feedback-sessions.ts";
+import * as errors from "../../common/errors.ts";
+import type { Counter } from "../../common/metrics.ts";
+import { createRate } from "../../common/rate.ts";
+import type { Rate } from "../../common/rate.ts";
+import { failureOf } from "../../database/database.ts";
+import { toRefusalOf } from "../../ledger/feedback.ts";
+import type { FeedbackResult, StoredFeedback } from "../../ledger/feedback.ts";
+import { targetOf } from "../../ledger/feedback-state.ts";
+import type { Target } from "../../ledger/feedback-state.ts";
+import type { Session } from "../../ledger/feedback-sessions.ts";
 import {
   feedbackAuthor,
   FeedbackBatch,
@@ -17,12 +17,12 @@ import {
   FeedbackRequest,
   recordReference,
   toKept,
-} from "../schema/feedback.ts";
-import { checkParameter, parse } from "../schema/parse.ts";
-import { check } from "../schema/struct.ts";
-import { readText } from "./body.ts";
-import type { Context, RequestContext } from "./context.ts";
-import type { Face, FaceHost } from "./face.ts";
+} from "../../schema/feedback.ts";
+import { checkParameter, parse } from "../../schema/parse.ts";
+import { check } from "../../schema/struct.ts";
+import { readText } from "../../http/body.ts";
+import type { Context, RequestContext } from "../../http/context.ts";
+import type { Face, FaceHost } from "../../http/face.ts";
 import { createBearers } from "./feedback-bearers.ts";
 import type { Authenticate, Bearer } from "./feedback-bearers.ts";
 import { createGroups } from "./feedback-groups.ts";
@@ -30,12 +30,12 @@ import type { OwnedPiece } from "./feedback-groups.ts";
 import { describeFeedback, feedbackPaths } from "./feedback-openapi.ts";
 import { createSessionSearch } from "./feedback-sessions.ts";
 import type { FindSessions } from "./feedback-sessions.ts";
-import { decodePart, readQuery } from "./query.ts";
-import { noContent, ok, refuse, statusOf, toRefusal } from "./respond.ts";
-import type { Answer, HeaderValues } from "./respond.ts";
-import { allowOnly, createRouter } from "./router.ts";
-import { checkBeside, checkOptions } from "./settings.ts";
-import type { Checks } from "./settings.ts";
+import { decodePart, readQuery } from "../../http/query.ts";
+import { noContent, ok, refuse, statusOf, toRefusal } from "../../http/respond.ts";
+import type { Answer, HeaderValues } from "../../http/respond.ts";
+import { allowOnly, createRouter } from "../../http/router.ts";
+import { checkBeside, checkOptions } from "../../http/settings.ts";
+import type { Checks } from "../../http/settings.ts";
 
 /** `ratePerMinute`: pieces of feedback per workspace, in each instance of the service. Default: 60,000. */
 type FeedbackOptions = { ratePerMinute?: number | undefined };

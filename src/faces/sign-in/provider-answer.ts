@@ -1,8 +1,8 @@
 // Reads responses of an identity provider: bounded in time and size, and only from the requested address. Those that
 // seldom change are kept.
-import { providerAway, Refusal } from "../common/errors.ts";
-import { describeError } from "../common/log.ts";
-import type { Store } from "../management/operation.ts";
+import { providerAway, Refusal } from "../../common/errors.ts";
+import { describeError } from "../../common/log.ts";
+import type { Store } from "../../management/operation.ts";
 import { because } from "./sign-in-fault.ts";
 
 const timeout = 5_000; // ms

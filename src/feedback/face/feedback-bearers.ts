@@ -1,18 +1,18 @@
 // Authenticates feedback: from an application by its API key, or from a browser by a token that the application
 // created.
-import { createCache } from "../common/cache.ts";
-import type { Clock } from "../common/domain.ts";
-import { feedbackTokenExpired, invalidFeedbackToken } from "../common/errors.ts";
-import { isFeedbackToken, isSignedWith, readFeedbackToken } from "../common/feedback-token.ts";
-import type { FeedbackGrant } from "../common/feedback-token.ts";
-import type { WorkspaceId } from "../common/ids.ts";
-import type { Database } from "../database/database.ts";
-import { text } from "../database/row.ts";
-import { feedbackAuthor } from "../schema/feedback.ts";
-import { headerOf, readBearer, readValidKey } from "./authorization.ts";
-import type { ValidKey } from "./authorization.ts";
-import { whileUnread } from "./body.ts";
-import type { Context, RequestContext } from "./context.ts";
+import { createCache } from "../../common/cache.ts";
+import type { Clock } from "../../common/domain.ts";
+import { feedbackTokenExpired, invalidFeedbackToken } from "../../common/errors.ts";
+import { isFeedbackToken, isSignedWith, readFeedbackToken } from "../../common/feedback-token.ts";
+import type { FeedbackGrant } from "../../common/feedback-token.ts";
+import type { WorkspaceId } from "../../common/ids.ts";
+import type { Database } from "../../database/database.ts";
+import { text } from "../../database/row.ts";
+import { feedbackAuthor } from "../../schema/feedback.ts";
+import { headerOf, readBearer, readValidKey } from "../../http/authorization.ts";
+import type { ValidKey } from "../../http/authorization.ts";
+import { whileUnread } from "../../http/body.ts";
+import type { Context, RequestContext } from "../../http/context.ts";
 
 /** An API key by its hash, its workspace, and the grant of its token, if there is one. */
 export type Bearer = ValidKey & { grant?: FeedbackGrant };

@@ -1,13 +1,13 @@
 // Stores feedback in groups, one transaction each. While other requests are in flight, a large group is stored in
 // parts, and they can use the connection in between.
-import type { Clock } from "../common/domain.ts";
-import type { WorkspaceId } from "../common/ids.ts";
-import { failureOf, isFile } from "../database/database.ts";
-import type { Database } from "../database/database.ts";
-import { giveFeedback } from "../ledger/feedback.ts";
-import type { FeedbackResult } from "../ledger/feedback.ts";
-import type { Piece } from "../ledger/feedback-state.ts";
-import { groupCommit } from "../ledger/group-commit.ts";
+import type { Clock } from "../../common/domain.ts";
+import type { WorkspaceId } from "../../common/ids.ts";
+import { failureOf, isFile } from "../../database/database.ts";
+import type { Database } from "../../database/database.ts";
+import { giveFeedback } from "../../ledger/feedback.ts";
+import type { FeedbackResult } from "../../ledger/feedback.ts";
+import type { Piece } from "../../ledger/feedback-state.ts";
+import { groupCommit } from "../../ledger/group-commit.ts";
 
 /** A piece, and the workspace whose share of the waiting room it takes. */
 export type OwnedPiece = Piece & { workspaceId: WorkspaceId };

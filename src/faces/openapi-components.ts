@@ -5,8 +5,8 @@ import { described, isOptional, nameOf, option, optional, partsOf, refer, schema
 import type { JsonSchema } from "../schema/struct.ts";
 import { ErrorResponse, RateLimitErrorResponse } from "../schema/serving.ts";
 import * as v from "../schema/values.ts";
-import type { Part } from "./face.ts";
-import { statusOf } from "./respond.ts";
+import type { Part } from "../http/face.ts";
+import { statusOf } from "../http/respond.ts";
 
 const refersTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 

@@ -1,8 +1,8 @@
 // Reads bodies before their sender is known, as a sign-in form requires. They are small, must arrive soon, and have a
 // separate budget: they never use that of known senders.
-import { bodiesOverloaded } from "../common/errors.ts";
-import { readBounded } from "./body.ts";
-import type { BodyLimit, RequestContext } from "./context.ts";
+import { bodiesOverloaded } from "../../common/errors.ts";
+import { readBounded } from "../../http/body.ts";
+import type { BodyLimit, RequestContext } from "../../http/context.ts";
 
 /** Reads a body as text. Throws as `readText` does. */
 export type ReadUnknown = (ctx: RequestContext) => Promise<string>;

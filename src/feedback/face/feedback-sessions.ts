@@ -1,17 +1,17 @@
 // Searches for the records of sessions that feedback is about. Reads on the reader thread, if there is one, and limits
 // each workspace to its share.
-import * as errors from "../common/errors.ts";
-import { createSlots } from "../common/slots.ts";
-import { after } from "../common/timeout.ts";
-import { readingAside, readsAside } from "../database/database.ts";
-import { yielding } from "../database/yielding.ts";
-import type { Target } from "../ledger/feedback-state.ts";
-import { findNewestOfSessions } from "../ledger/feedback-sessions.ts";
-import type { Session } from "../ledger/feedback-sessions.ts";
-import type { RequestContext } from "./context.ts";
-import type { FaceHost } from "./face.ts";
+import * as errors from "../../common/errors.ts";
+import { createSlots } from "../../common/slots.ts";
+import { after } from "../../common/timeout.ts";
+import { readingAside, readsAside } from "../../database/database.ts";
+import { yielding } from "../../database/yielding.ts";
+import type { Target } from "../../ledger/feedback-state.ts";
+import { findNewestOfSessions } from "../../ledger/feedback-sessions.ts";
+import type { Session } from "../../ledger/feedback-sessions.ts";
+import type { RequestContext } from "../../http/context.ts";
+import type { FaceHost } from "../../http/face.ts";
 import type { Bearer } from "./feedback-bearers.ts";
-import { untilGone } from "./long-work.ts";
+import { untilGone } from "../../faces/long-work.ts";
 
 /** Finds the newest record of each session, or a refusal for it. */
 export type FindSessions = (

@@ -8,8 +8,8 @@ import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";
 import { exactly, nounOf, refer, schemaOf } from "../schema/struct.ts";
-import { adminPath } from "./face.ts";
-import type { Described, FaceDescription, Part } from "./face.ts";
+import { adminPath } from "../http/face.ts";
+import type { Described, FaceDescription, Part } from "../http/face.ts";
 import {
   answer,
   describeRefusals,
@@ -20,7 +20,7 @@ import {
   securedBy,
 } from "./openapi-components.ts";
 import type { HeaderName, RefusedKind } from "./openapi-components.ts";
-import { acceptedStatus, statusOf } from "./respond.ts";
+import { acceptedStatus, statusOf } from "../http/respond.ts";
 import { DeliveredEvent, webhooks } from "./webhook-openapi.ts";
 
 /** The names of the input members in an operation's path. */

@@ -3,9 +3,9 @@ import { eventTypes } from "../management/event-types.ts";
 import { Event } from "../management/events.ts";
 import { described, predicate, refer, shape } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
-import type { Part } from "./face.ts";
+import type { Part } from "../http/face.ts";
 import { json, parameter } from "./openapi-components.ts";
-import { statusOf } from "./respond.ts";
+import { statusOf } from "../http/respond.ts";
 
 const meanings: Readonly<Record<string, string>> = { ...eventTypes, "webhook.test": "Somebody tests the webhook" };
 

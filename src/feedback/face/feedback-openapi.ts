@@ -1,6 +1,6 @@
 // Describes feedback in OpenAPI.
-import * as errors from "../common/errors.ts";
-import type { ErrorKind } from "../common/errors.ts";
+import * as errors from "../../common/errors.ts";
+import type { ErrorKind } from "../../common/errors.ts";
 import {
   FeedbackAnswer,
   feedbackAuthor,
@@ -10,13 +10,20 @@ import {
   FeedbackRequest,
   FeedbackResults,
   recordReference,
-} from "../schema/feedback.ts";
-import { CodedError, MaybeCodedError } from "../schema/serving.ts";
-import { described, option, refer } from "../schema/struct.ts";
-import type { Described, FaceDescription, Part } from "./face.ts";
-import { answer, describeRefusals, json, parameter, refusedAnywhere, securedBy } from "./openapi-components.ts";
-import type { RefusedKind } from "./openapi-components.ts";
-import { statusOf } from "./respond.ts";
+} from "../../schema/feedback.ts";
+import { CodedError, MaybeCodedError } from "../../schema/serving.ts";
+import { described, option, refer } from "../../schema/struct.ts";
+import type { Described, FaceDescription, Part } from "../../http/face.ts";
+import {
+  answer,
+  describeRefusals,
+  json,
+  parameter,
+  refusedAnywhere,
+  securedBy,
+} from "../../faces/openapi-components.ts";
+import type { RefusedKind } from "../../faces/openapi-components.ts";
+import { statusOf } from "../../http/respond.ts";
 
 /** The patterns of the routes. */
 export const feedbackPaths = { many: "/v1/feedback", one: "/v1/diagnosis/:id/feedback/:name" };

@@ -7,12 +7,12 @@ import { overloaded } from "../common/errors.ts";
 import { version } from "../common/version.ts";
 import { answer, componentsWith, json, parameterNamed } from "./openapi-components.ts";
 import { rateLimitHeaders, refusalsOf, securedBy, tags } from "./openapi-components.ts";
-import { openApiPath } from "./face.ts";
-import type { Described, Face, Part } from "./face.ts";
-import { okText, refuse, statusOf } from "./respond.ts";
-import { addReads, createRouter, routeOf } from "./router.ts";
-import { checkBeside, checkOptions } from "./settings.ts";
-import type { NoOptions } from "./settings.ts";
+import { openApiPath } from "../http/face.ts";
+import type { Described, Face, Part } from "../http/face.ts";
+import { okText, refuse, statusOf } from "../http/respond.ts";
+import { addReads, createRouter, routeOf } from "../http/router.ts";
+import { checkBeside, checkOptions } from "../http/settings.ts";
+import type { NoOptions } from "../http/settings.ts";
 
 /** A GET, and the HEAD of its path, which has no body. */
 function readsOf(headId: string, { success, refused, ...get }: Read): Described[] {

@@ -4,9 +4,9 @@ import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { createShares } from "../common/shares.ts";
 import type { Export } from "../management/export.ts";
-import type { Context, RequestContext } from "./context.ts";
-import { streamed } from "./respond.ts";
-import type { Answer, HeaderValues } from "./respond.ts";
+import type { Context, RequestContext } from "../http/context.ts";
+import { streamed } from "../http/respond.ts";
+import type { Answer, HeaderValues } from "../http/respond.ts";
 
 /**
  * Answers with an export of this owner as a file to keep. Throws if too many are being sent. Calls `ended` when sending

@@ -1,5 +1,5 @@
 // The cause of a refused sign-in for the log, in the words of the libraries that check it, without secrets.
-import { Refusal } from "../common/errors.ts";
+import { Refusal } from "../../common/errors.ts";
 
 /** Adds a cause for the log to a refusal. The client does not see it. */
 export const because = (refusal: Refusal, cause: string): Refusal => Object.assign(refusal, { cause });
