@@ -1,8 +1,8 @@
 // The table of bounds in src/deploy/README.md: each bound from where it is decided, and its cost as
 // `npm run bench -- --scenario bounds` has measured it.
 import { readFile } from "node:fs/promises";
-import { bounds } from "../src/common/bounds.ts";
-import { maxUrlLength } from "../src/common/outbound-url.ts";
+import { bounds } from "../src/support/bounds.ts";
+import { maxUrlLength } from "../src/support/outbound-url.ts";
 import { defaultMaxBodyBytes } from "../src/http/settings.ts";
 import { maxNames } from "../src/ledger/feedback.ts";
 import { recordLimits } from "../src/ledger/feedback-state.ts";

@@ -96,7 +96,7 @@ export const generated: Record<string, () => Promise<string>> = {
   "src/common/version.ts": versionModule,
   "src/console/assets.ts": assetsModule,
   // deno-lint-ignore require-await -- a generator returns a promise
-  "src/client/shapes.ts": async () => shapesModule(),
+  "src/schema/shapes.ts": async () => shapesModule(),
   "src/deploy/README.md": async () => await withBounds(await readText("src/deploy/README.md")),
   // deno-lint-ignore require-await -- a generator returns a promise
   "src/management/operations.md": async () => operationsTable(),

@@ -75,7 +75,7 @@ function objectType(schema: JsonSchema, indent: string): string {
   return `{\n${lines.join("")}${indent}}`;
 }
 
-/** The text of src/client/shapes.ts. */
+/** The text of src/schema/shapes.ts. */
 export function shapesModule(): string {
   const types = [...namedIn(roots)].sort(([a], [b]) => a < b ? -1 : 1).map(([name, struct]) => {
     const schema = schemaOf(struct);

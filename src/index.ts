@@ -1,17 +1,17 @@
 // The entry `promptledger`: the service, to be embedded.
 import { warningOfBasePath } from "./faces/base-path.ts";
-import { openWith, serviceOver } from "./http/service.ts";
-import type { CreateService, OpenService } from "./http/service.ts";
+import { openWith, serviceOver } from "./service/service.ts";
+import type { CreateService, OpenService } from "./service/service.ts";
 import type { SchemaMode } from "./http/settings.ts";
 import type { Log } from "./common/log.ts";
 import type { DatabaseSource } from "./database/client.ts";
-import { requireUnserved, whileServed } from "./database/file-claim.ts";
-import { openDatabase } from "./database/open.ts";
-import { makeFile } from "./database/open-migrated.ts";
-import { fileOf } from "./database/source.ts";
+import { requireUnserved, whileServed } from "./database/file/file-claim.ts";
+import { openDatabase } from "./database/file/open.ts";
+import { makeFile } from "./database/file/open-migrated.ts";
+import { fileOf } from "./database/file/source.ts";
 import { migrate } from "./migrate.ts";
 
-export * from "./http/shared-exports.ts";
+export * from "./runtime/shared-exports.ts";
 
 const create = serviceOver((source) => openDatabase(source, "serve"));
 

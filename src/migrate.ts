@@ -3,7 +3,7 @@ import { databaseUrlFault } from "./database/location.ts";
 import { invalid } from "./common/errors.ts";
 import type { DatabaseSource } from "./database/client.ts";
 import type { MigrateOptions } from "./database/migrate.ts";
-import { openMigrated } from "./database/open-migrated.ts";
+import { openMigrated } from "./database/file/open-migrated.ts";
 
 export type { DatabaseLocation } from "./database/location.ts";
 export { Refusal } from "./common/errors.ts";

@@ -1,10 +1,10 @@
 // The entry `promptledger/testing`: a service in memory, for the tests of applications that embed or call one.
-import { openMigrated } from "./database/open-migrated.ts";
+import { openMigrated } from "./database/file/open-migrated.ts";
 import type { Extensions, Face } from "./http/face.ts";
 import { management } from "./faces/management.ts";
 import type { ManagementMembers } from "./faces/management.ts";
-import { serviceOver } from "./http/service.ts";
-import type { Service, ServiceSettings } from "./http/service.ts";
+import { serviceOver } from "./service/service.ts";
+import type { Service, ServiceSettings } from "./service/service.ts";
 import { checkOptions, serviceChecks } from "./http/settings.ts";
 import type { Admin } from "./management/admin.ts";
 

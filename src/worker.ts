@@ -2,8 +2,8 @@
 import { readConfig } from "./runtime/config.ts";
 import type { Config } from "./runtime/config.ts";
 import { createLog, describeError } from "./common/log.ts";
-import { createShared } from "./http/service.ts";
-import type { ServiceSettings, Shared } from "./http/service.ts";
+import { createShared } from "./service/service.ts";
+import type { ServiceSettings, Shared } from "./service/service.ts";
 import { openRemote } from "./database/client.ts";
 import { runChecks } from "./management/checks.ts";
 import { createDelivery, removeOldDeliveries } from "./management/deliver.ts";

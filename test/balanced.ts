@@ -3,7 +3,7 @@ import * as assert from "uvu/assert";
 import type { WorkspaceId } from "../src/common/ids.ts";
 import type { Session } from "../src/management/operation.ts";
 import { managementOf, verify } from "./actions.ts";
-import { openDatabase } from "../src/database/open.ts";
+import { openDatabase } from "../src/database/file/open.ts";
 import type { FeedbackCheck } from "../src/schema/feedback.ts";
 import type { LedgerBalance } from "../src/schema/ledger.ts";
 

@@ -10,7 +10,7 @@ import { createService } from "../src/index.ts";
 import type { Service, ServiceOptions } from "../src/index.ts";
 import { migrate } from "../src/migrate.ts";
 import { latestMigration } from "../src/database/migrations.ts";
-import { openDatabase } from "../src/database/open.ts";
+import { openDatabase } from "../src/database/file/open.ts";
 import { usedIn } from "./balanced.ts";
 import { createFolder, until } from "./conformance/processes.ts";
 import { heldBody } from "./held-body.ts";

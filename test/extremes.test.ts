@@ -4,7 +4,7 @@ import { isFull, suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../src/database/migrate.ts";
 import { migrations } from "../src/database/migrations.ts";
-import { openDatabase } from "../src/database/open.ts";
+import { openDatabase } from "../src/database/file/open.ts";
 import { createDeployment, pushPrompt, updateWorkspace } from "./actions.ts";
 import { runIn, words } from "./cli/places.ts";
 import { createFolder } from "./conformance/processes.ts";

@@ -73,16 +73,17 @@ test("the client imports nothing but itself, and what it shares with the service
   const own = files.filter((file) => file.startsWith("client/"));
   const others = own.flatMap(importsOf).filter((name) => !own.includes(name));
   assert.equal([...new Set(others)].sort(), [
-    "common/feedback-token.ts",
     "common/ids.ts",
-    "common/template.ts",
     "node:fs/promises",
+    "schema/shapes.ts",
+    "support/feedback-token.ts",
+    "support/template.ts",
   ]);
 });
 
 const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["@libsql/client/http", "database/client.ts"],
-  ["libsql", "database/driver.ts"],
+  ["libsql", "database/file/driver.ts"],
   ["itty-router", "http/router.ts"],
   ["jose", "faces/sign-in/provider-keys.ts"],
   ["oauth4webapi", "faces/sign-in/identity-provider.ts"],
@@ -106,19 +107,19 @@ for (const [packageName, ...importers] of soleImporters) {
 /** What opens files where there are files. */
 const withFiles = [
   "client/snapshot.ts",
-  "database/checkpoints.ts",
-  "database/driver.ts",
-  "database/file-claim.ts",
-  "database/file-identity.ts",
-  "database/file-log.ts",
-  "database/file.ts",
-  "database/held-files.ts",
-  "database/node-send.ts",
-  "database/open-migrated.ts",
-  "database/open.ts",
-  "database/promptledger-reader.ts",
-  "database/snapshot.ts",
-  "database/thread.ts",
+  "database/file/checkpoints.ts",
+  "database/file/driver.ts",
+  "database/file/file-claim.ts",
+  "database/file/file-identity.ts",
+  "database/file/file-log.ts",
+  "database/file/file.ts",
+  "database/file/held-files.ts",
+  "database/file/node-send.ts",
+  "database/file/open-migrated.ts",
+  "database/file/open.ts",
+  "database/file/promptledger-reader.ts",
+  "database/file/snapshot.ts",
+  "database/file/thread.ts",
 ];
 
 test("no runtime is named outside of src/runtime, but by what opens files", () => {
@@ -154,7 +155,7 @@ test("what a Worker imports needs no file system and no process", () => {
   const reached = reachedFrom("worker.ts");
   assert.ok(reached.has("ledger/ledger.ts"));
   assert.equal([...reached].filter((name) => name.startsWith("node:")), []);
-  assert.not.ok(reached.has("database/file.ts"));
+  assert.not.ok(reached.has("database/file/file.ts"));
 });
 
 /** The files and the packages that these files load as they start: what they import, but nothing that they load later. */
@@ -181,7 +182,7 @@ test("what serves, and the command line, load MCP only once it is on", () => {
 
 test("the native driver is loaded only where a file is opened", () => {
   const loaded = loadedBy(...starts, "index.ts", "migrate.ts", "testing.ts");
-  assert.ok(loaded.has("database/file.ts"));
+  assert.ok(loaded.has("database/file/file.ts"));
   assert.not.ok(loaded.has("libsql"));
 });
 

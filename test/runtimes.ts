@@ -52,7 +52,7 @@ function build(file: string, path: string): void {
 }
 
 /** The bundle of the reader thread of a service. */
-export const bundleReader = (): string => bundleOf("src/database/promptledger-reader.ts", "promptledger-reader");
+export const bundleReader = (): string => bundleOf("src/database/file/promptledger-reader.ts", "promptledger-reader");
 
 /** A bundle with the file beside it that a service starts as its reader thread. */
 function bundleWithReader(file: string): string {

@@ -1,6 +1,6 @@
 // Databases in memory that are copies of another one, page by page. To make one by its statements takes three times as long.
 import type { Database, Statement } from "../src/database/database.ts";
-import { openDatabase } from "../src/database/open.ts";
+import { openDatabase } from "../src/database/file/open.ts";
 
 /** The pages of a database. They last as long as this is held. */
 export type Snapshot = { readonly keeper: Database; readonly attach: Statement };

@@ -9,7 +9,7 @@ const { Worker } = threads;
 
 class BundledWorker extends Worker {
   constructor(entry: string | URL, options: threads.WorkerOptions = {}) {
-    const isReader = options.eval === true && String(entry).includes("/src/database/promptledger-reader.ts");
+    const isReader = options.eval === true && String(entry).includes("/src/database/file/promptledger-reader.ts");
     const bundled = { ...options, eval: false, execArgv: [] };
     super(isReader ? pathToFileURL(bundleReader()) : entry, isReader ? bundled : options);
   }

@@ -12,7 +12,7 @@ import { createWebhook } from "../src/management/webhooks.ts";
 import { suite } from "./suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../src/database/migrations.ts";
-import { openDatabase } from "../src/database/open.ts";
+import { openDatabase } from "../src/database/file/open.ts";
 import { createFolder, startSqld } from "./conformance/processes.ts";
 import { findSqld } from "./conformance/sqld.ts";
 import { adminToken, createTenant, goodBody, managementOf, promptFile, readAnswer, toPrompt } from "./helpers.ts";

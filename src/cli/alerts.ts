@@ -1,5 +1,5 @@
 // Shows alerts on the command line.
-import { durationText } from "../common/duration.ts";
+import { durationText } from "../support/duration.ts";
 import { muteAlert, unmuteAlert, updateAlert } from "../management/alert-changes.ts";
 import { readCondition, valueText } from "../management/alert-conditions.ts";
 import { createAlert, deleteAlert, listAlerts, readAlert } from "../management/alerts.ts";

@@ -2,7 +2,7 @@
 import { readPlace } from "../common/backup-settings.ts";
 import type { PlaceSettings } from "../common/backup-settings.ts";
 import { readConfig } from "../runtime/config.ts";
-import { ageText } from "../common/duration.ts";
+import { ageText } from "../support/duration.ts";
 import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
 import { findBackupKey, identityOf } from "../runtime/backup-key.ts";

@@ -1,5 +1,5 @@
 // Numbers for people: tables with small bar charts of block characters, and sparklines.
-import { dollarText } from "../common/dollars.ts";
+import { dollarText } from "../support/dollars.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { MonthCosts } from "../management/costs.ts";
 import type { Usage } from "../management/usage.ts";

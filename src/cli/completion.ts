@@ -1,5 +1,5 @@
 // Completion scripts for shells: words, options and choices of every command, from the declarations of the commands.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import type { Command } from "./command.ts";
 import { readUsage, remote } from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";

@@ -1,5 +1,5 @@
 // `events`: changes in order, and with `--follow` each new one.
-import { harmlessJson } from "../common/ci-text.ts";
+import { harmlessJson } from "../support/ci-text.ts";
 import { stringify } from "../common/json-text.ts";
 import { Refusal } from "../common/errors.ts";
 import { createCursorCheck } from "../database/page.ts";

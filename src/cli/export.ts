@@ -1,6 +1,6 @@
 // Writes exports while they arrive, so that no export is in memory as a whole.
 import type { Export, ExportFormat } from "../management/export.ts";
-import { createGuard } from "../common/ci-text.ts";
+import { createGuard } from "../support/ci-text.ts";
 import { invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Operation } from "../management/operation.ts";

@@ -1,6 +1,6 @@
 // Reads feedback from files: JSON with one piece per line, and CSV with a header, as spreadsheets write it (RFC 4180).
 import { invalid } from "../common/errors.ts";
-import { findJsonFault } from "../common/json-fault.ts";
+import { findJsonFault } from "../support/json-fault.ts";
 import { ImportedFeedback } from "../management/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
 import { check } from "../schema/struct.ts";

@@ -1,6 +1,6 @@
 // Formats data for people: a list as a table, an object as lines. Programs get JSON instead.
-import { withoutCommands } from "../common/ci-text.ts";
-import { durationText } from "../common/duration.ts";
+import { withoutCommands } from "../support/ci-text.ts";
+import { durationText } from "../support/duration.ts";
 import { isJsonText, stringify } from "../common/json-text.ts";
 import { layOut, widthOf } from "./table.ts";
 

@@ -1,5 +1,5 @@
 // The output of `import` for people: a line for each prompt, and a report in Markdown.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import type { NamedPrompt } from "../files/import/index.ts";
 import type { ImportedVersion } from "../files/import/reader.ts";
 import { joinWords } from "../files/messages.ts";

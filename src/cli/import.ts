@@ -1,6 +1,6 @@
 // `import`: brings the prompts of other tools in, every version in its order. `export prompts` writes all versions as files.
 import type { WorkspaceId } from "../common/ids.ts";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
 import { canonicalOf } from "../files/content.ts";
 import { readImport, sources } from "../files/import/index.ts";

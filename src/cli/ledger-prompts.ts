@@ -1,5 +1,5 @@
 // Reads the prompts of a workspace with their deployments, to compare them with files.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Authorship, LedgerDeployment, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
 import { listDeploymentChanges } from "../management/deployment-changes.ts";

@@ -4,7 +4,7 @@ import { adminTokenFault } from "../http/settings.ts";
 import { readConfig } from "../runtime/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
-import type { SchemaPolicy } from "../database/open-migrated.ts";
+import type { SchemaPolicy } from "../database/file/open-migrated.ts";
 import { perform } from "../management/operation.ts";
 import type { Caller } from "../management/operation.ts";
 import { addressFault } from "../runtime/outbound.ts";

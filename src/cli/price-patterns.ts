@@ -1,6 +1,6 @@
 // Converts the model names of @pydantic/genai-prices to patterns. There the first model of a provider that matches
 // counts, and here the closest one.
-import { fold } from "../common/fold.ts";
+import { fold } from "../support/fold.ts";
 import { fits } from "../ledger/pricing.ts";
 import { isObject } from "../schema/struct.ts";
 

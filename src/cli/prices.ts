@@ -1,5 +1,5 @@
 // Shows prices on the command line, and imports them.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { readTier, tierText } from "../management/price-tiers.ts";
 import { areSameTerms, listPrices, setPrice, setPrices } from "../management/prices.ts";
 import type { GivenPrice, Price, PriceTerms } from "../management/prices.ts";

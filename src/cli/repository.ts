@@ -1,7 +1,7 @@
 // Reads the folder of a repository: its manifest, and the prompts in its files. `check` finds their faults, and needs
 // neither a database nor a service.
 import { conflict, invalid, Refusal } from "../common/errors.ts";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { describeFault, placeOf } from "../files/faults.ts";
 import type { Fault } from "../files/faults.ts";
 import { checkPrompts, readFolder } from "../files/folder.ts";

@@ -1,5 +1,5 @@
 // Finds the command, runs it locally or on a server, prints the outcome and returns the exit code.
-import { createGuard, harmlessJson, isInCi } from "../common/ci-text.ts";
+import { createGuard, harmlessJson, isInCi } from "../support/ci-text.ts";
 import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";

@@ -1,5 +1,5 @@
 // Statistics for people: a block of numbers for each version, sparklines over time, and comparisons side by side.
-import { dollarText } from "../common/dollars.ts";
+import { dollarText } from "../support/dollars.ts";
 import type { Comparison } from "../management/compare.ts";
 import { feedbackLeftOut } from "../management/stats.ts";
 import type { Stats, WorkspaceStats } from "../management/stats.ts";

@@ -16,7 +16,7 @@ import type { Held, Queue, Totals } from "./queue.ts";
 import { maskRecord } from "./record.ts";
 import { steady, within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { DiagnosisItem, DiagnosisResponse } from "./shapes.ts";
+import type { DiagnosisItem, DiagnosisResponse } from "../schema/shapes.ts";
 import { closed, createTransport } from "./transport.ts";
 
 /** Activity and queue sizes of a client. */

@@ -1,5 +1,5 @@
 // Types of feedback on records.
-import type { FeedbackItem } from "./shapes.ts";
+import type { FeedbackItem } from "../schema/shapes.ts";
 
 /** Feedback on a record. A later `value` of the same name and author replaces it, and null withdraws it. */
 export type GivenFeedback = Omit<FeedbackItem, "record" | "sessionId" | "deployId">;

@@ -1,7 +1,7 @@
 // Fills in the variables of a prompt's messages, by the same rules as the service.
-import { fillText, soleVariable } from "../common/template.ts";
+import { fillText, soleVariable } from "../support/template.ts";
 import { MissingVariablesError, need } from "./errors.ts";
-import type { Message } from "./shapes.ts";
+import type { Message } from "../schema/shapes.ts";
 
 /** Values of variables by name. Undefined and null count as missing. */
 export type Values = Readonly<Record<string, Value | null | undefined>>;

@@ -34,7 +34,7 @@ export type {
 export type { PromptOptions } from "./prompts.ts";
 export type { Held, Totals } from "./queue.ts";
 export type { Mask } from "./record.ts";
-export type { DiagnosisItem, Message } from "./shapes.ts";
+export type { DiagnosisItem, Message } from "../schema/shapes.ts";
 export type { SnapshotStore } from "./snapshot.ts";
 
 /**

@@ -3,7 +3,7 @@ import { fillMessages, own } from "./fill.ts";
 import type { FillOptions, MessageLists, Value, Values } from "./fill.ts";
 import type { FeedbackTokenOptions, GivenFeedback, Target } from "./feedback.ts";
 import { contentOf } from "./record.ts";
-import type { DiagnosisItem, Message, ServedPrompt, ServedRollout } from "./shapes.ts";
+import type { DiagnosisItem, Message, ServedPrompt, ServedRollout } from "../schema/shapes.ts";
 import { newUuid } from "./uuid.ts";
 
 /** Origin of a prompt's content. */

@@ -15,7 +15,7 @@ import {
 } from "./limits.ts";
 import { within } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import type { DiagnosisResults, FeedbackResults } from "./shapes.ts";
+import type { DiagnosisResults, FeedbackResults } from "../schema/shapes.ts";
 import { closed } from "./transport.ts";
 import type { Transport } from "./transport.ts";
 

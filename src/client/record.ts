@@ -1,6 +1,6 @@
 // Records: their content, their key and the mask.
 import { toClientError } from "./errors.ts";
-import type { DiagnosisItem } from "./shapes.ts";
+import type { DiagnosisItem } from "../schema/shapes.ts";
 import { newUuid } from "./uuid.ts";
 
 /** Removes or replaces what must stay in the program. null drops the record. */

@@ -1,7 +1,7 @@
 // Converts refusals of the service to errors. Loaded with the first refusal, which many clients never get, so it
 // imports nothing that the client contains.
 import type { PromptLedgerError } from "./errors.ts";
-import type { RateLimitErrorResponse } from "./shapes.ts";
+import type { RateLimitErrorResponse } from "../schema/shapes.ts";
 
 /** Indexes of the error classes passed to `toError`. */
 const invalid = 0, unauthorized = 1, notFound = 2, quota = 3, unavailable = 4;

@@ -1,6 +1,6 @@
 // Selects the version of a rollout for a key, identically in every client and in the service. The vectors in
 // test/client/rollout-vectors.json pin it.
-import type { ServedRollout } from "./shapes.ts";
+import type { ServedRollout } from "../schema/shapes.ts";
 
 type Share = Pick<ServedRollout, "salt" | "percent">;
 

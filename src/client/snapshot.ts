@@ -1,6 +1,6 @@
 // The snapshot: the last prompts served, kept for a process that starts while the service is unavailable. Only clients
 // that have one load this file, so it imports nothing that the client contains.
-import type { ServedPrompt } from "./shapes.ts";
+import type { ServedPrompt } from "../schema/shapes.ts";
 
 /** Stores the text of a snapshot. `load` returns the text saved last, or nothing. */
 export type SnapshotStore = {

@@ -1,6 +1,6 @@
 // Creates feedback tokens for pages. Loaded with the first one, which a page never creates, so it imports nothing that
 // the client contains.
-import { makeFeedbackToken } from "../common/feedback-token.ts";
+import { makeFeedbackToken } from "../support/feedback-token.ts";
 import { hashApiKey } from "../common/ids.ts";
 import type { need } from "./errors.ts";
 import type { FeedbackTokenOptions, Target } from "./feedback.ts";

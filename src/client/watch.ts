@@ -3,7 +3,7 @@ import type { PromptLedgerError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import { longestWatchBackOff, restAfter } from "./limits.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Revisions } from "./shapes.ts";
+import type { Revisions } from "../schema/shapes.ts";
 import type { Transport } from "./transport.ts";
 
 /** Deployments visible to the key, by id and by reference. */

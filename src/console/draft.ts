@@ -1,7 +1,7 @@
 // A prompt as a form has it: a box for each message, and JSON where a box cannot hold what is there. What is not changed stays
 // as it was, to the byte.
 import { invalidField, Refusal, refusalAt } from "../common/errors.ts";
-import { describeJsonFault } from "../common/json-fault.ts";
+import { describeJsonFault } from "../support/json-fault.ts";
 import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
 import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
 import type { Declarations } from "../management/declarations.ts";

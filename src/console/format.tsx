@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { dollarText, priceText } from "../common/dollars.ts";
+import { dollarText, priceText } from "../support/dollars.ts";
 import { h, isolated } from "./html.ts";
 import type { Html, Part } from "./html.ts";
 

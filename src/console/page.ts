@@ -13,7 +13,7 @@ import type { Caller, Operation } from "../management/operation.ts";
 import type { Workspace } from "../management/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import type { Html, Part } from "./html.ts";
 
 type SectionOf<Noun> = Noun extends { section: { path: infer Path } } ? Path : never;

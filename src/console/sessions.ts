@@ -4,7 +4,7 @@
 // enough to make a cookie, because that takes a valid token. Only a session that was signed out has a row, until it would have
 // ended. So signing out holds in every process, and even for a copied cookie. The cookie of a person whom an identity provider has
 // signed in holds who they are instead, and its key takes the secret that the service shares with the provider.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { createCache } from "../common/cache.ts";
 import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts";
 import { newToken } from "../common/ids.ts";

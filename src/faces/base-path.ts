@@ -2,7 +2,7 @@
 import { withoutKeys } from "../common/errors.ts";
 import { consoleLog } from "../common/log.ts";
 import { statusOf } from "../http/respond.ts";
-import type { Service, ServiceSettings } from "../http/service.ts";
+import type { Service, ServiceSettings } from "../service/service.ts";
 
 /** Matches a path of a service or its faces, and captures the prefix. */
 const knownPath =

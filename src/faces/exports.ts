@@ -1,5 +1,5 @@
 // Sends exports: few at once, as they are made. The log tells why one breaks off.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { createShares } from "../common/shares.ts";

@@ -2,7 +2,7 @@
 import { createCache } from "../common/cache.ts";
 import { crossSite, invalidAdminToken, missingAuthorization, Refusal } from "../common/errors.ts";
 import { isToken, sha256 } from "../common/ids.ts";
-import type { Slots } from "../common/slots.ts";
+import type { Slots } from "../support/slots.ts";
 import type { Caller, Store } from "../management/operation.ts";
 import { findHashes, findTokenCaller } from "../management/tokens.ts";
 import { headerOf, isSame, readBearer } from "../http/authorization.ts";

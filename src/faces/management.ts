@@ -1,13 +1,13 @@
 // The management API, a face. Each operation is a route that reads its input from path, query, headers and body.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { contended, managementOff, managementOverloaded, Refusal, tooManyFailures } from "../common/errors.ts";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createShares } from "../common/shares.ts";
 import { createKeptTallies } from "../ledger/kept-tallies.ts";
-import { createSlots } from "../common/slots.ts";
-import type { Slots } from "../common/slots.ts";
+import { createSlots } from "../support/slots.ts";
+import type { Slots } from "../support/slots.ts";
 import { adminOf } from "../management/admin.ts";
 import type { Admin } from "../management/admin.ts";
 import { groups, operations } from "../management/index.ts";

@@ -1,6 +1,6 @@
 // What a file declares of its variables, as a mapping `variables`, and whether its messages have the same ones.
 import { jsonText, stringify } from "../common/json-text.ts";
-import { findPlaceholders, soleVariable } from "../common/template.ts";
+import { findPlaceholders, soleVariable } from "../support/template.ts";
 import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
 import { compareDeclarations, splitVariables } from "../management/prompt-text.ts";
 import type { PromptContent } from "../management/prompt-text.ts";

@@ -1,6 +1,6 @@
 // A prompt as JSON, as `prompt push` takes it.
 import { Refusal } from "../common/errors.ts";
-import { findJsonFault } from "../common/json-fault.ts";
+import { findJsonFault } from "../support/json-fault.ts";
 import { indent, jsonText, readMembers, stringify } from "../common/json-text.ts";
 import { readPromptFile } from "../management/prompt-file.ts";
 import { canonicalOf } from "./content.ts";

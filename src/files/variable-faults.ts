@@ -1,5 +1,5 @@
 // Malformed variables in the messages of a prompt: invalid names, and tags that are not closed.
-import { findPlaceholders, quotedBraces } from "../common/template.ts";
+import { findPlaceholders, quotedBraces } from "../support/template.ts";
 import type { Messages } from "../schema/serving.ts";
 import { textsIn } from "./content.ts";
 import type { Report } from "./faults.ts";

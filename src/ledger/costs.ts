@@ -1,6 +1,6 @@
 // Costs of records: by deployment and version, key, and model. One scan of the index counts all of them.
 import type { KeyId } from "../common/ids.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange } from "./blocks.ts";
 import { scanAll } from "./scan.ts";

@@ -1,6 +1,6 @@
 // Counts records into groups, and into parts of the time, one record or what was counted of many at a time.
 import { invalidField } from "../common/errors.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
 import { noFeedback } from "./feedback-scan.ts";
 import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";

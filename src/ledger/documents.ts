@@ -1,6 +1,6 @@
 // Reads the documents of records, and searches them: for a text in the input or the output, ignoring case, and for
 // values at paths of the additional properties.
-import { fold } from "../common/fold.ts";
+import { fold } from "../support/fold.ts";
 import { isSameNumber, numberPattern, readMembers } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text as textOf } from "../database/row.ts";

@@ -2,7 +2,7 @@
 import { readSlotId } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import { toSqlJson } from "../common/json-text.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";

@@ -1,6 +1,6 @@
 // Writes the rows of decided feedback, in one transaction.
 import type { DeploymentId } from "../common/ids.ts";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { toSqlJson } from "../common/json-text.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";

@@ -1,5 +1,5 @@
 // Counts feedback by name: means of numbers, shares of true, and frequencies of labels.
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import type { FeedbackKind, FeedbackStats } from "../schema/feedback.ts";
 import { meanInterval, wilson } from "./intervals.ts";
 import type { Moments } from "./intervals.ts";

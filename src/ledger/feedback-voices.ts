@@ -1,5 +1,5 @@
 // What authors gave under a name of feedback, as scans of the log read it with a slice.
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import type { Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
 

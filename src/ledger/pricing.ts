@@ -1,7 +1,7 @@
 // Finds the price of a model.
 import { createCache } from "../common/cache.ts";
-import { fold } from "../common/fold.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { fold } from "../support/fold.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { makerOf, providerOf } from "./providers.ts";
 import { toRates } from "./rates.ts";
 import type { Price, Rates } from "./rates.ts";

@@ -1,6 +1,6 @@
 // The cost of tokens by the operator's prices. Everything is exact: prices are decimal texts, and tokens whole numbers.
-import { amountDecimals, maxAddend, readAmount } from "../common/decimal.ts";
-import type { Amount } from "../common/decimal.ts";
+import { amountDecimals, maxAddend, readAmount } from "../support/decimal.ts";
+import type { Amount } from "../support/decimal.ts";
 
 /** Prices in USD per million tokens, as decimal texts. */
 export type Prices = {

@@ -1,7 +1,7 @@
 // Finds records by the index, in slices of the log. Lists, exports, sessions and statistics all find their records
 // here, and share its filters.
-import type { Amount } from "../common/decimal.ts";
-import { fold } from "../common/fold.ts";
+import type { Amount } from "../support/decimal.ts";
+import { fold } from "../support/fold.ts";
 import type { Database } from "../database/database.ts";
 import type { LogRange } from "./blocks.ts";
 import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";

@@ -1,6 +1,6 @@
 // Sessions: records with the same session id, of the deployments of a workspace.
 import type { Page } from "../common/domain.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
 import { findLogRange, goesOn } from "./blocks.ts";

@@ -14,7 +14,7 @@
 //
 // Both are convex in (a, b) on the log scale, so the differences that are not excluded form an interval. Steps of a
 // rollout, between which its share changed and which may have other base rates, multiply.
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { newcombe } from "./intervals.ts";
 import type { Counted, Interval } from "./intervals.ts";
 import { logBeta, logPower } from "./log-beta.ts";

@@ -1,5 +1,5 @@
 // Tallies in the form of responses. Percentiles are those of rounded values.
-import { decimalText, divideAmount, totalOf } from "../common/decimal.ts";
+import { decimalText, divideAmount, totalOf } from "../support/decimal.ts";
 import type { Figures, RecordStats } from "../schema/ledger.ts";
 import { toFeedbackStats } from "./feedback-tally.ts";
 import type { Labels } from "./feedback-words.ts";

@@ -1,6 +1,6 @@
 // Counts records: statuses, latency, tokens and cost. Sums are exact.
-import { addTo, amountDecimals, emptySum, totalOf } from "../common/decimal.ts";
-import type { Amount, ExactSum } from "../common/decimal.ts";
+import { addTo, amountDecimals, emptySum, totalOf } from "../support/decimal.ts";
+import type { Amount, ExactSum } from "../support/decimal.ts";
 import { addFeedback, addFeedbackTallies, unitBytes, weightOf } from "./feedback-tally.ts";
 import type { FeedbackTallies } from "./feedback-tally.ts";
 import {

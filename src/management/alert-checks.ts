@@ -1,7 +1,7 @@
 // Checks the alerts: counts the records and the calls in the window of each, and logs in the audit log which fire and
 // which resolve. The numbers equal the statistics of the same time.
-import { durationText } from "../common/duration.ts";
-import { groupBy } from "../common/group-by.ts";
+import { durationText } from "../support/duration.ts";
+import { groupBy } from "../support/group-by.ts";
 import { Refusal } from "../common/errors.ts";
 import type { AlertId } from "../common/ids.ts";
 import type { Database, Statement } from "../database/database.ts";

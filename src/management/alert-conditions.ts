@@ -1,5 +1,5 @@
 // The condition of an alert, such as `failures>5%`: a measure, the side of the limit, the limit and its unit.
-import { dollarText } from "../common/dollars.ts";
+import { dollarText } from "../support/dollars.ts";
 import { invalidField } from "../common/errors.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import type { RecordStats } from "../schema/ledger.ts";

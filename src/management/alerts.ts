@@ -1,7 +1,7 @@
 // Alerts: conditions on the records, or the calls, of a deployment, a prompt or a workspace in the last minutes or
 // hours. Services check them in the background, and write to the audit log when one fires or resolves. That entry is an
 // event, which webhooks send.
-import { durationText } from "../common/duration.ts";
+import { durationText } from "../support/duration.ts";
 import { archived, byLeavingOut, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { AlertId, DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";

@@ -1,5 +1,5 @@
 // Applies a release set: versions, promotions, renames and archivings of many prompts, in one transaction, all or none.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { archived, conflict, invalidField, movedOn } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readItems } from "../common/json-text.ts";

@@ -1,6 +1,6 @@
 // Notices of budgets that have reached a threshold.
-import { readAmount } from "../common/decimal.ts";
-import { dollarText, priceText } from "../common/dollars.ts";
+import { readAmount } from "../support/decimal.ts";
+import { dollarText, priceText } from "../support/dollars.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { integer, text, textOrNull } from "../database/row.ts";
 import type { Row } from "../database/database.ts";

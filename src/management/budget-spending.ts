@@ -1,12 +1,12 @@
 // Costs of the records of budgets. Each budget stores how far the log is counted and the sums, so a record is read
 // once, whichever process counts. All is counted again when the prices change, as a corrected price corrects the past,
 // when earlier records got the data for statistics, and when a clock that was ahead has left out a period.
-import { decimalText, readAmount } from "../common/decimal.ts";
-import type { Amount } from "../common/decimal.ts";
-import { groupBy } from "../common/group-by.ts";
+import { decimalText, readAmount } from "../support/decimal.ts";
+import type { Amount } from "../support/decimal.ts";
+import { groupBy } from "../support/group-by.ts";
 import { sha256 } from "../common/ids.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { monthOf, startOfMonth } from "../common/month.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text, textOrNull } from "../database/row.ts";

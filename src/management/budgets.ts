@@ -1,6 +1,6 @@
 // Budgets: limits on the cost of a workspace's, a prompt's or a key's records in a day or a month, which cause events.
 // A budget refuses no request.
-import { decimalText, readAmount } from "../common/decimal.ts";
+import { decimalText, readAmount } from "../support/decimal.ts";
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { BudgetId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";

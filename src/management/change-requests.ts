@@ -1,7 +1,7 @@
 // Change requests: changes of deployments that wait for another person's approval. The operations are in
 // change-request-operations.ts. An approval performs the requested operation, so there is no second way to change a
 // deployment.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict } from "../common/errors.ts";
 import { newId, withoutSecrets } from "../common/ids.ts";
 import type { ChangeRequestId, DeploymentId, PromptId, TokenId, WorkspaceId } from "../common/ids.ts";

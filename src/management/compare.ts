@@ -1,5 +1,5 @@
 // Compares the records of two deployments, or of two versions.
-import { decimalText, readAmount } from "../common/decimal.ts";
+import { decimalText, readAmount } from "../support/decimal.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { latencyOf, numberOf } from "../ledger/histogram.ts";
 import type { Histogram } from "../ledger/histogram.ts";

@@ -3,7 +3,7 @@ import { createCache } from "../common/cache.ts";
 import { sha256 } from "../common/ids.ts";
 import type { DeploymentId } from "../common/ids.ts";
 import { readMembers } from "../common/json-text.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { workBytes } from "../ledger/documents.ts";

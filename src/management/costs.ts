@@ -1,7 +1,7 @@
 // Costs of a workspace's records in a month, by deployment, version, key and model.
-import { decimalText } from "../common/decimal.ts";
+import { decimalText } from "../support/decimal.ts";
 import type { DeploymentId, KeyId, WorkspaceId } from "../common/ids.ts";
-import { getOrAdd } from "../common/maps.ts";
+import { getOrAdd } from "../support/maps.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
 import { countCosts } from "../ledger/costs.ts";
 import type { KeyCosts } from "../ledger/costs.ts";

@@ -2,7 +2,7 @@
 // tools; served prompts have none.
 import { Refusal, wrongField } from "../common/errors.ts";
 import { jsonText } from "../common/json-text.ts";
-import { isVariable } from "../common/template.ts";
+import { isVariable } from "../support/template.ts";
 import { Messages } from "../schema/serving.ts";
 import {
   check,

@@ -1,7 +1,7 @@
 // Sends events to webhooks. Several processes may do so on one database. The audit log is the outbox: the events that a webhook has
 // not seen become its deliveries in one transaction, which only one process makes. One process at a time sends to a webhook, in the
 // order of the events, so that only what has to be sent again comes later.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { Refusal } from "../common/errors.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
 import { createShares } from "../common/shares.ts";

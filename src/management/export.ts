@@ -1,5 +1,5 @@
 // Exports as one JSON document per line. Records can also be exported as CSV (RFC 4180), or as in promptfoo.ts.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Feedback, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";

@@ -1,5 +1,5 @@
 // Compares the names of feedback that workspaces declared with the audit log. Names that were only used have no entry.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import { isMaskOf } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";

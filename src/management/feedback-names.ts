@@ -1,5 +1,5 @@
 // The names under which records of a workspace have feedback. A workspace may declare them, and then takes no others.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict, feedbackFull, feedbackKindDiffers, invalidField } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";

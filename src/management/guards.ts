@@ -1,5 +1,5 @@
 // The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { invalidField } from "../common/errors.ts";
 import type { ArmDifference } from "../ledger/arm-differences.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";

@@ -10,10 +10,10 @@ import {
   workspaceRequired,
 } from "../common/errors.ts";
 import type { DeploymentId, TokenId, WorkspaceId } from "../common/ids.ts";
-import { roles } from "../common/roles.ts";
-import type { Role } from "../common/roles.ts";
+import { roles } from "../support/roles.ts";
+import type { Role } from "../support/roles.ts";
 import type { Shares } from "../common/shares.ts";
-import type { Slots } from "../common/slots.ts";
+import type { Slots } from "../support/slots.ts";
 import type { Database, Statement } from "../database/database.ts";
 import type { KeptTallies } from "../ledger/kept-tallies.ts";
 import { checkObject } from "../schema/parse.ts";
@@ -84,7 +84,7 @@ export type Store = {
   waiters?: Shares | undefined;
   /** Counts of the log that this process keeps. Without them, statistics read all that they count. */
   kept?: KeptTallies | undefined;
-  /** Reason why nothing may be sent to a URL; undefined if allowed. Default: by its text (`common/outbound-url.ts`). */
+  /** Reason why nothing may be sent to a URL; undefined if allowed. Default: by its text (`support/outbound-url.ts`). */
   urlFault?: ((url: string) => string | undefined) | undefined;
   /** Called once a webhook was created here, which may be the first one. */
   onWebhook?: (() => void) | undefined;

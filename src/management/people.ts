@@ -1,9 +1,9 @@
 // Who is one person, and what a person may do who signs in with their company's account.
 import { Refusal } from "../common/errors.ts";
-import { fold } from "../common/fold.ts";
+import { fold } from "../support/fold.ts";
 import type { TokenId } from "../common/ids.ts";
-import { addressOf, grantOf } from "../common/roles.ts";
-import type { Claims, RoleRule } from "../common/roles.ts";
+import { addressOf, grantOf } from "../support/roles.ts";
+import type { Claims, RoleRule } from "../support/roles.ts";
 import type { Caller, Store } from "./operation.ts";
 
 /** `claims` are the names of those that the person has. */

@@ -1,6 +1,6 @@
 // Prices of models, in USD per million tokens. They are the operator's own, and hold for all workspaces. Costs are computed
 // when they are read, so that a corrected price corrects the past.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { PriceId } from "../common/ids.ts";

@@ -1,6 +1,6 @@
 // Prompt files: the JSON in which authors keep their prompts.
 import { invalid, invalidField } from "../common/errors.ts";
-import { describeJsonFault } from "../common/json-fault.ts";
+import { describeJsonFault } from "../support/json-fault.ts";
 import { readMembers, stringifyMembers } from "../common/json-text.ts";
 import { readObject } from "../schema/parse.ts";
 import { exactly, optional } from "../schema/struct.ts";

@@ -1,7 +1,7 @@
 // Searches prompts for a text, ignoring case. Messages are stored as they were sent, where a letter may be an escape,
 // and SQLite folds ASCII alone. So SQLite excludes prompts that cannot have the text, and the rest is decided here.
 import type { Page, PageRequest } from "../common/domain.ts";
-import { fold } from "../common/fold.ts";
+import { fold } from "../support/fold.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { mapStrings } from "../common/json-text.ts";
 import type { Database, Row } from "../database/database.ts";

@@ -3,7 +3,7 @@
 import { createTwoFilesPatch, diffWordsWithSpace, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import { invalidField } from "../common/errors.ts";
 import { indent, jsonText, mapStrings, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
-import { fillText, soleVariable } from "../common/template.ts";
+import { fillText, soleVariable } from "../support/template.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Declarations } from "./declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";

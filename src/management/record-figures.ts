@@ -1,5 +1,5 @@
 // Figures of records: their tokens, models and costs, which follow from the prices and are not members of a record.
-import { decimalText } from "../common/decimal.ts";
+import { decimalText } from "../support/decimal.ts";
 import type { RecordId } from "../common/ids.ts";
 import { measureRecords, placeRecords } from "../ledger/figures.ts";
 import { amountOf } from "../ledger/rates.ts";

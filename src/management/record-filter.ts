@@ -1,7 +1,7 @@
 // Filter of records to list, export or count. Every operation on records takes this filter, for one deployment or for
 // those of a workspace.
-import type { Amount } from "../common/decimal.ts";
-import { readAmount } from "../common/decimal.ts";
+import type { Amount } from "../support/decimal.ts";
+import { readAmount } from "../support/decimal.ts";
 import { notFound } from "../common/errors.ts";
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import { numberPattern } from "../common/json-text.ts";

@@ -1,6 +1,6 @@
 // Reviews: records that people judge one after the other. A review has the records that its filter found when it was created, so
 // that its progress is exact. Records that are deleted later leave it.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict, feedbackUndeclared } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { ReviewId, WorkspaceId } from "../common/ids.ts";

@@ -1,5 +1,5 @@
 // Refuses to create more of something than there may be.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict } from "../common/errors.ts";
 import { integer } from "../database/row.ts";
 import type { Store } from "./operation.ts";

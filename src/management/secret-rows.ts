@@ -1,5 +1,5 @@
 // Compares the stored hashes of the secrets of a key or a token with its row and with the audit log.
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";
 import { loggedHashOf } from "./secrets.ts";

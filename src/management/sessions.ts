@@ -1,5 +1,5 @@
 // Sessions of a workspace: an application's records under one session id, across deployments.
-import { decimalText } from "../common/decimal.ts";
+import { decimalText } from "../support/decimal.ts";
 import type { Page } from "../common/domain.ts";
 import type { RecordId } from "../common/ids.ts";
 import * as diagnoses from "../ledger/diagnoses.ts";

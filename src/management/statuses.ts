@@ -1,6 +1,6 @@
 // Names of statuses. A status is a code that applications put into a record. A workspace says what its codes mean, and
 // which of them count as failures.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict, invalidField, listed } from "../common/errors.ts";
 import { described, exactly, listOf, optional, predicate, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

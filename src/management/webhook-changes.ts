@@ -1,5 +1,5 @@
 // Changes of webhooks: their address and events, their secret, and whether they are on.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict, invalidField } from "../common/errors.ts";
 import type { Statement } from "../database/database.ts";
 import { integer } from "../database/row.ts";

@@ -1,10 +1,10 @@
 // Webhooks: addresses to which a service sends events. The secret that signs is shown once. The URL may be a secret as a whole, so
 // nothing that is read has more of it than its origin.
-import { bounds } from "../common/bounds.ts";
+import { bounds } from "../support/bounds.ts";
 import { conflict, invalidField, notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
 import type { WebhookId, WorkspaceId } from "../common/ids.ts";
-import { maxUrlLength, urlFault } from "../common/outbound-url.ts";
+import { maxUrlLength, urlFault } from "../support/outbound-url.ts";
 import type { Database, Statement } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
 import { described, oneOf, option, optional, orNull, predicate, shape } from "../schema/struct.ts";

@@ -1,7 +1,7 @@
 // Workspaces are tenants. Each has its own keys, prompts and deployments, and a monthly quota of accepted requests.
 import { notFound } from "../common/errors.ts";
 import { newId } from "../common/ids.ts";
-import { maxUrlLength } from "../common/outbound-url.ts";
+import { maxUrlLength } from "../support/outbound-url.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { described, oneOf, option, optional, orNull, refined, shape } from "../schema/struct.ts";

@@ -1,7 +1,7 @@
 // The state in a backup, and its proof: encryption, the name inside, and the owner of its database.
 import { basename, dirname } from "node:path";
 import type { Backup } from "../management/backup-notices.ts";
-import { ageText } from "../common/duration.ts";
+import { ageText } from "../support/duration.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";

@@ -4,11 +4,11 @@ import { resolve } from "node:path";
 import { describeDatabase } from "../database/location.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import { conflict, invalid, unusable } from "../common/errors.ts";
-import { clearStamp } from "../database/file-identity.ts";
+import { clearStamp } from "../database/file/file-identity.ts";
 import { isMigrated } from "../database/migrate.ts";
-import { openFile } from "../database/file.ts";
-import { fileOf } from "../database/source.ts";
-import { copyTo, sizeOf } from "../database/maintenance.ts";
+import { openFile } from "../database/file/file.ts";
+import { fileOf } from "../database/file/source.ts";
+import { copyTo, sizeOf } from "../database/file/maintenance.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import {
   createDatabasePart,

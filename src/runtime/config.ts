@@ -6,7 +6,7 @@ import { logFormats, logLevels } from "../common/log.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import { isSignedToken, readPeopleSettings } from "../faces/sign-in/people-settings.ts";
 import type { PeopleSettings } from "../faces/sign-in/people-settings.ts";
-import { proxyFault } from "../common/proxy-url.ts";
+import { proxyFault } from "../support/proxy-url.ts";
 import { databaseUrlFault, isFileUrl } from "../database/location.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import {

@@ -4,7 +4,7 @@ import type { Metrics } from "../common/metrics.ts";
 import { monthOf } from "../common/month.ts";
 import { withTimeout } from "../common/timeout.ts";
 import type { Database } from "../database/database.ts";
-import { sizeOf } from "../database/maintenance.ts";
+import { sizeOf } from "../database/file/maintenance.ts";
 import { findQuotas, listQuotas } from "../ledger/usage.ts";
 import type { QuotaUse } from "../ledger/usage.ts";
 

@@ -1,7 +1,7 @@
 // Writes the history of the demo: a shop that has worked with its prompts for three weeks.
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
-import { serveDatabase } from "../http/service.ts";
+import { serveDatabase } from "../service/service.ts";
 import { createApiKey } from "../management/api-keys.ts";
 import { promoteDeployment, protectDeployment, rollBackDeployment } from "../management/deployment-changes.ts";
 import { createDeployment } from "../management/deployments.ts";

@@ -8,7 +8,7 @@ import { describeDatabase } from "../database/location.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import { Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
-import { fileOf } from "../database/source.ts";
+import { fileOf } from "../database/file/source.ts";
 
 /** The error for a configured database that cannot be used. */
 export async function unusableDatabase({ url }: DatabaseLocation, error: unknown): Promise<Refusal> {

@@ -1,7 +1,7 @@
 // Reads a folder's state from git. Without git, or outside of a repository, results are empty or undefined.
 import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
-import { groupBy } from "../common/group-by.ts";
+import { groupBy } from "../support/group-by.ts";
 
 export type Head = { commit: string; author: string; repository?: string | undefined };
 

@@ -2,7 +2,7 @@
 // lines are dropped. On Deno the service blocks instead.
 import { writeSync } from "node:fs";
 import process from "node:process";
-import { createGuard, isInCi } from "../common/ci-text.ts";
+import { createGuard, isInCi } from "../support/ci-text.ts";
 
 export type LogOutput = {
   write(line: string): void;

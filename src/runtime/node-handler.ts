@@ -4,7 +4,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { invalid } from "../common/errors.ts";
-import type { Service } from "../http/service.ts";
+import type { Service } from "../service/service.ts";
 import { unknownHost, withUrl } from "./request-url.ts";
 
 type Incoming = (IncomingMessage | Http2ServerRequest) & {

@@ -8,7 +8,7 @@ import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import process from "node:process";
-import { hostOf, isNamed, notPublic, urlFault } from "../common/outbound-url.ts";
+import { hostOf, isNamed, notPublic, urlFault } from "../support/outbound-url.ts";
 import { isDirect, optionsVia } from "./proxy.ts";
 
 /** A request. `headers` has no Host and no Content-Length. */

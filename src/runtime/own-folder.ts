@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { claimFile, createFile } from "../database/file-claim.ts";
+import { claimFile, createFile } from "../database/file/file-claim.ts";
 
 /**
  * The file that the process claims while it runs. It is not a database, so others can serve the databases in the

@@ -9,8 +9,8 @@ import type { Socket } from "node:net";
 import process from "node:process";
 import { Readable } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { hostOf } from "../common/outbound-url.ts";
-import { readProxyUrl } from "../common/proxy-url.ts";
+import { hostOf } from "../support/outbound-url.ts";
+import { readProxyUrl } from "../support/proxy-url.ts";
 
 type Environment = Record<string, string | undefined>;
 

@@ -1,7 +1,7 @@
 // The faces of a service with a separate process or Worker.
 import type { Config } from "./config.ts";
 import type { Log } from "../common/log.ts";
-import { urlFault } from "../common/outbound-url.ts";
+import { urlFault } from "../support/outbound-url.ts";
 import { consolePagesWith } from "../console/face.ts";
 import type { ConsoleFace, ReadBackups } from "../console/face.ts";
 import type { Face } from "../http/face.ts";

@@ -1,5 +1,5 @@
 // Types shared by the runtimes: a function that listens, and a server that can be stopped.
-import type { OwnService } from "../http/service.ts";
+import type { OwnService } from "../service/service.ts";
 
 /**
  * A listening server. `stop` accepts no new connections and resolves when every request in flight has been answered. A

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
-import type { OwnService } from "../http/service.ts";
+import type { OwnService } from "../service/service.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Server } from "./server.ts";
 

@@ -5,8 +5,8 @@ import { noFiles, openRemote } from "../database/client.ts";
 import type { DatabaseSource } from "../database/client.ts";
 import { adminPath, consolePath, mcpPath } from "../http/face.ts";
 import { createInFlight } from "../http/in-flight.ts";
-import { assemble } from "../http/service.ts";
-import type { ServiceSettings, Shared } from "../http/service.ts";
+import { assemble } from "../service/service.ts";
+import type { ServiceSettings, Shared } from "../service/service.ts";
 
 const managed = [adminPath, consolePath, mcpPath];
 

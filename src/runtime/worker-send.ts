@@ -1,6 +1,6 @@
 // Sends a request from a Worker, which cannot check the address that a name resolves to. Cloudflare sends only to
 // public ones.
-import { urlFault } from "../common/outbound-url.ts";
+import { urlFault } from "../support/outbound-url.ts";
 import type { Send } from "../management/deliver.ts";
 
 const maxText = 1024; // characters of a response that are kept

@@ -1,7 +1,7 @@
 // The package on Cloudflare Workers, where the database is on a server: `createService` and `migrate`.
 import { extend } from "../http/face.ts";
-import { createShared, openWith } from "../http/service.ts";
-import type { CreateService, OpenService, Service } from "../http/service.ts";
+import { createShared, openWith } from "../service/service.ts";
+import type { CreateService, OpenService, Service } from "../service/service.ts";
 import { checkSettings } from "../http/settings.ts";
 import { openRemote } from "../database/client.ts";
 import type { DatabaseSource } from "../database/client.ts";
@@ -10,7 +10,7 @@ import type { MigrateOptions } from "../database/migrate.ts";
 import { migrations } from "../database/migrations.ts";
 import { openOne, requireRemote } from "./worker-requests.ts";
 
-export * from "../http/shared-exports.ts";
+export * from "./shared-exports.ts";
 export type { MigrateOptions } from "../database/migrate.ts";
 
 /**

@@ -2,7 +2,7 @@
 // of as many pieces as records, and the bytes of a record without feedback.
 import { stat } from "node:fs/promises";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import { adminToken, managementOf } from "../helpers.ts";

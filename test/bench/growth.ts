@@ -3,7 +3,7 @@ import { verifyBalanced } from "../balanced.ts";
 import { managementOf } from "../helpers.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import type { Tenant } from "../helpers.ts";
 import type { Runtime } from "../runtimes.ts";
 import { fillCatalog, fillRecords, keys, workspaces } from "./fill.ts";

@@ -1,6 +1,6 @@
 // Simulated rollouts that someone looks at after every record: when each way to compare calls the arms different, and when
 // guards stop them. Figures and guards are those of the service.
-import { getOrAdd } from "../../src/common/maps.ts";
+import { getOrAdd } from "../../src/support/maps.ts";
 import { percentileFigures } from "../../src/ledger/difference-figures.ts";
 import type { Figures } from "../../src/ledger/difference-figures.ts";
 import { emptyHistogram, increase, latencyBucket } from "../../src/ledger/histogram.ts";

@@ -2,7 +2,7 @@
 // stay flat after the warm-up, every answer must be right, and the ledger must balance in the end.
 import { readdir, stat } from "node:fs/promises";
 import process from "node:process";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, managementOf } from "../helpers.ts";

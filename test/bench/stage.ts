@@ -3,7 +3,7 @@ import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import type { Session } from "../../src/management/operation.ts";
 import { verifyBalanced } from "../balanced.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";
 import { createTenant, managementOf } from "../helpers.ts";

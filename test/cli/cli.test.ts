@@ -251,7 +251,7 @@ everywhere("verify says so if there is no ledger yet", async ({ cli, setUp }) =>
 everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({ cli, setUp }) => {
   const { key, workspaceId, deployId } = await setUp();
   await request(key, deployId);
-  const { openDatabase } = await import("../../src/database/open.ts");
+  const { openDatabase } = await import("../../src/database/file/open.ts");
   const database = openDatabase(DATABASE_URL, "manage");
   await database.write([{ sql: "update quota_usage set reads = 2 where workspace_id = ?", args: [workspaceId] }]);
   const { code, said, json } = await cli(words`verify --workspace ${workspaceId} --json`);
@@ -264,7 +264,7 @@ everywhere("verify exits 1 if a ledger does not balance, and shows it", async ({
 
 everywhere("verify counts feedback, and exits 1 if any is wrong, and shows it", async ({ cli, setUp }) => {
   const { workspaceId } = await setUp();
-  const { openDatabase } = await import("../../src/database/open.ts");
+  const { openDatabase } = await import("../../src/database/file/open.ts");
   const database = openDatabase(DATABASE_URL, "manage");
   await database.write([{ sql: "insert into feedback values (90000, 'thumb', 'ann', 1, '', 'user', 1, 1)" }]);
   const { code, said } = await cli(words`verify`);
@@ -278,7 +278,7 @@ everywhere("verify counts feedback, and exits 1 if any is wrong, and shows it", 
 
 everywhere("verify exits 1 if a row disagrees with the audit log, and shows it", async ({ cli, setUp }) => {
   const { deployId } = await setUp();
-  const { openDatabase } = await import("../../src/database/open.ts");
+  const { openDatabase } = await import("../../src/database/file/open.ts");
   const database = openDatabase(DATABASE_URL, "manage");
   const setActive = (isActive: number) =>
     database.write([{ sql: "update deployments set is_active = ? where id = ?", args: [isActive, deployId] }]);

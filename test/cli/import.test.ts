@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { groupBy } from "../../src/common/group-by.ts";
+import { groupBy } from "../../src/support/group-by.ts";
 import { canonicalOf } from "../../src/files/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import { listFiles } from "../../src/runtime/folder.ts";

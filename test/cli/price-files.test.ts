@@ -7,7 +7,7 @@ import type { MatchLogic, Provider } from "@pydantic/genai-prices";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readPriceFile } from "../../src/cli/price-files.ts";
-import { decimalText } from "../../src/common/decimal.ts";
+import { decimalText } from "../../src/support/decimal.ts";
 import { createPricing } from "../../src/ledger/pricing.ts";
 import { amountOf, costAt } from "../../src/ledger/rates.ts";
 import { createFolder } from "../conformance/processes.ts";

@@ -5,13 +5,13 @@ import { chmod, copyFile, mkdir, readdir, readFile, rename, stat, writeFile } fr
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createWorkspace } from "../actions.ts";
-import { serialized } from "../../src/database/connection.ts";
-import { connect } from "../../src/database/file.ts";
+import { serialized } from "../../src/database/file/connection.ts";
+import { connect } from "../../src/database/file/file.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { openMigrated } from "../../src/database/open-migrated.ts";
-import { lockExclusively, removeLog } from "../../src/database/maintenance.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
+import { lockExclusively, removeLog } from "../../src/database/file/maintenance.ts";
 import { createFolder, readFiles, runFile, startService } from "../conformance/processes.ts";
 import { send } from "../conformance/http-client.ts";
 import { audit, createSeededDatabase } from "../faults/audit.ts";

@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { listMissing, migrate } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createLog, openService, Refusal } from "../../src/index.ts";
 import { migrate as migrateOwn } from "../../src/migrate.ts";
 import { createFolder, runFile, startService, startSqld } from "../conformance/processes.ts";

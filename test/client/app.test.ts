@@ -2,7 +2,7 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, findFreePort, runFile, startService } from "../conformance/processes.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { currentRuntime } from "../runtimes.ts";

@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import type { PromptLedgerError } from "../../src/client/errors.ts";
 import type { FeedbackTokenOptions, GivenFeedback } from "../../src/client/feedback.ts";
 import type { ModelCall } from "../../src/client/prompt.ts";
-import type { DiagnosisItem } from "../../src/client/shapes.ts";
+import type { DiagnosisItem } from "../../src/schema/shapes.ts";
 import { bearer, goodBody } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { answering, createStage, reference, refused, silent, up } from "./stage.ts";

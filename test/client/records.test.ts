@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { PromptLedgerError } from "../../src/client/errors.ts";
-import type { DiagnosisItem } from "../../src/client/shapes.ts";
+import type { DiagnosisItem } from "../../src/schema/shapes.ts";
 import { isSameNumber } from "../../src/common/json-text.ts";
 import { readStats } from "../../src/management/stats.ts";
 import { call, createDeployment, listDiagnoses, setDeploymentActive } from "../actions.ts";

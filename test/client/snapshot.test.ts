@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promis
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { ServedPrompt } from "../../src/client/shapes.ts";
+import type { ServedPrompt } from "../../src/schema/shapes.ts";
 import type { SnapshotStore } from "../../src/client/snapshot.ts";
 import { createFolder, until } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";

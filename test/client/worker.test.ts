@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, startService, until } from "../conformance/processes.ts";
 import { startWorker } from "../conformance/workerd.ts";
 import { createSeededDatabase } from "../faults/audit.ts";

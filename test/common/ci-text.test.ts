@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createGuard, harmlessJson, isInCi, withoutCommands } from "../../src/common/ci-text.ts";
+import { createGuard, harmlessJson, isInCi, withoutCommands } from "../../src/support/ci-text.ts";
 import { commandsIn } from "../ci-commands.ts";
 
 const test = suite("texts in CI");

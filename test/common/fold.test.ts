@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { fold } from "../../src/common/fold.ts";
+import { fold } from "../../src/support/fold.ts";
 
 const test = suite("folding");
 

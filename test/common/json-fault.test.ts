@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { describeJsonFault } from "../../src/common/json-fault.ts";
+import { describeJsonFault } from "../../src/support/json-fault.ts";
 import { isJson } from "./is-json.ts";
 
 const test = suite("faults in JSON");

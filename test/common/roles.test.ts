@@ -1,8 +1,8 @@
 // Which role the claims of a sign-in give, and under which name.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { addressOf, grantOf, readRoleRules } from "../../src/common/roles.ts";
-import type { Claims } from "../../src/common/roles.ts";
+import { addressOf, grantOf, readRoleRules } from "../../src/support/roles.ts";
+import type { Claims } from "../../src/support/roles.ts";
 
 const test = suite("roles of people");
 

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { fillText, placeholder, quoteBraces, unclosed } from "../../src/common/template.ts";
+import { fillText, placeholder, quoteBraces, unclosed } from "../../src/support/template.ts";
 
 const test = suite("template");
 

@@ -4,8 +4,8 @@
 import process from "node:process";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { openDatabase } from "../../src/database/open.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { migrate } from "../../src/migrate.ts";
 import { assertBalanced } from "../balanced.ts";
 import { adminToken, openMemory, withManagement } from "../helpers.ts";

@@ -7,7 +7,7 @@ import process from "node:process";
 import fc from "fast-check";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { assertBalanced } from "../balanced.ts";
 import { createSeededDatabase } from "../faults/audit.ts";
 import { adminToken, createTenant, goodBody, managementOf } from "../helpers.ts";

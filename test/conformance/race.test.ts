@@ -5,7 +5,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createApiKey, listCalls } from "../actions.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { verifyBalanced } from "../balanced.ts";

@@ -4,7 +4,7 @@
 // Runs in CI alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { migrate } from "../../src/migrate.ts";
 import { verify } from "../actions.ts";
 import { assertBalanced } from "../balanced.ts";

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { consolePagesWith } from "../../src/console/face.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { management } from "../../src/management.ts";
 import { toNodeHandler } from "../../src/node.ts";
 import { writeHistory } from "../../src/runtime/demo-history.ts";

@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { drawChart } from "../../src/console/parts/chart.tsx";
 import { numbersTable } from "../../src/console/parts/elements.tsx";
-import { dollarText } from "../../src/common/dollars.ts";
+import { dollarText } from "../../src/support/dollars.ts";
 import { extremes } from "../extremes.ts";
 
 const test = suite("charts of pages");

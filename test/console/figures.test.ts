@@ -1,7 +1,7 @@
 // How the console writes amounts, durations and forecasts, and what it shows where nothing is known.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { dollarText, priceText } from "../../src/common/dollars.ts";
+import { dollarText, priceText } from "../../src/support/dollars.ts";
 import { ago, agoByHour, agoText, durationText } from "../../src/console/format.tsx";
 import { toHtml } from "../../src/console/html.ts";
 import { compareStats } from "../../src/management/compare.ts";

@@ -7,7 +7,7 @@ import { runIn } from "../cli/places.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import type { RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
 import { extremes, usually } from "../extremes.ts";
 import { createWorld, noon, promptFile, toPrompt } from "../helpers.ts";

@@ -8,7 +8,7 @@ import type { Context, Provider as OidcProvider } from "oidc-provider";
 import { readConfig } from "../../src/runtime/config.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { peopleOf } from "../../src/faces/sign-in/people.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { adminToken, captureLog, createTenant, managementOf, openMemory, wholePages } from "../helpers.ts";
 
 /** Claims of the people that there are, by what they enter. Anybody else has an address and no group. */

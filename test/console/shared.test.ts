@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
-import { createSlots } from "../../src/common/slots.ts";
+import { createSlots } from "../../src/support/slots.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { createWorkspace } from "../actions.ts";
 import { adminToken, bearer, captureLog, createTenant, createWorld, managementOf, openMemory } from "../helpers.ts";

@@ -7,7 +7,7 @@ import { pages } from "../../src/console/pages.ts";
 import { sealSession } from "../../src/console/sessions.ts";
 import { importSecret } from "../../src/management/service-secret.ts";
 import { management } from "../../src/management.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { servedFaces } from "../../src/runtime/served-faces.ts";
 import { createToken, revokeToken, rotateToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call, createWorkspace, readUsage } from "../actions.ts";
 import { findListen } from "../runtime/listen.ts";

@@ -11,14 +11,14 @@ import { createFolder, until } from "../conformance/processes.ts";
 import { bearer, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import { filePathOf } from "../../src/database/location.ts";
 import { openRemote } from "../../src/database/client.ts";
-import { serialized } from "../../src/database/connection.ts";
-import { connect } from "../../src/database/file.ts";
-import { claimFile } from "../../src/database/file-claim.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { makeFile } from "../../src/database/open-migrated.ts";
+import { serialized } from "../../src/database/file/connection.ts";
+import { connect } from "../../src/database/file/file.ts";
+import { claimFile } from "../../src/database/file/file-claim.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { makeFile } from "../../src/database/file/open-migrated.ts";
 import { failureOf } from "../../src/database/database.ts";
 import type { Claim, Database, Failure, Statement } from "../../src/database/database.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 
 const test = suite("database");
 

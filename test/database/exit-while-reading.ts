@@ -1,6 +1,6 @@
 // Exits while the reader thread of a file is within a statement, or while it starts.
 import process from "node:process";
-import { openMigrated } from "../../src/database/open-migrated.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
 
 const [, , path, isStarted] = process.argv;
 const { database } = await openMigrated(`file:${path}`, "serve");

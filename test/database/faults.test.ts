@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { updateWorkspace } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { failureOf } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import {
   adminToken,
   captureLog,

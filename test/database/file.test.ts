@@ -7,9 +7,9 @@ import * as assert from "uvu/assert";
 import Libsql from "libsql";
 import { filePathOf } from "../../src/database/location.ts";
 import type { Database } from "../../src/database/database.ts";
-import { fileUrlOf } from "../../src/database/file.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { fileOf } from "../../src/database/source.ts";
+import { fileUrlOf } from "../../src/database/file/file.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { fileOf } from "../../src/database/file/source.ts";
 import { createFolder } from "../conformance/processes.ts";
 
 const test = suite("file");

@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import type { DeploymentId } from "../../src/common/ids.ts";
 import { checkChain } from "../../src/management/audit-chain.ts";
 import { listAuditEntries } from "../../src/management/audit.ts";

@@ -1,7 +1,7 @@
 // Tries to lock a database file against everyone else, without waiting, and prints the code of the error.
 import process from "node:process";
 import Libsql from "libsql";
-import { uriOf } from "../../src/database/file-claim.ts";
+import { uriOf } from "../../src/database/file/file-claim.ts";
 
 try {
   // Only the sole connection to a file may leave this mode.

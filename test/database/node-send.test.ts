@@ -4,7 +4,7 @@ import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { sendOnNode } from "../../src/database/node-send.ts";
+import { sendOnNode } from "../../src/database/file/node-send.ts";
 
 const test = suite("node-send");
 

@@ -3,10 +3,10 @@
 import { readdir } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { connect, openFile } from "../../src/database/file.ts";
-import { findDamage } from "../../src/database/maintenance.ts";
+import { connect, openFile } from "../../src/database/file/file.ts";
+import { findDamage } from "../../src/database/file/maintenance.ts";
 import { integer } from "../../src/database/row.ts";
-import { copySnapshot } from "../../src/database/snapshot.ts";
+import { copySnapshot } from "../../src/database/file/snapshot.ts";
 import { createFolder } from "../conformance/processes.ts";
 
 const test = suite("snapshots of a database file");

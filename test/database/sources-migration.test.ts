@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { addEntries, checkChain, readHead } from "../../src/management/audit-chain.ts";
 import { sources } from "../../src/management/operation.ts";
 import { noon } from "../helpers.ts";

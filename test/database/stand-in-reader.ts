@@ -1,8 +1,8 @@
 // Stands in for the reader thread: answers each statement with its text, and fails in the way that a statement names.
 import { parentPort, workerData } from "node:worker_threads";
 import type { Statement } from "../../src/database/database.ts";
-import { idle } from "../../src/database/thread.ts";
-import type { ThreadData } from "../../src/database/thread.ts";
+import { idle } from "../../src/database/file/thread.ts";
+import type { ThreadData } from "../../src/database/file/thread.ts";
 
 const { path, state }: ThreadData = workerData;
 // It runs no native code.

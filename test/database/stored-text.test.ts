@@ -4,10 +4,10 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createClient } from "@libsql/client";
 import Libsql from "libsql";
-import { openDatabase } from "../../src/database/open.ts";
-import { openFile } from "../../src/database/file.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { openFile } from "../../src/database/file/file.ts";
 import type { Database } from "../../src/database/database.ts";
-import { createFile } from "../../src/database/file-claim.ts";
+import { createFile } from "../../src/database/file/file-claim.ts";
 import { createFolder } from "../conformance/processes.ts";
 
 const test = suite("stored text");

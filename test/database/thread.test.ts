@@ -6,10 +6,10 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { failureOf } from "../../src/database/database.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
-import { uriOf } from "../../src/database/file-claim.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { openMigrated } from "../../src/database/open-migrated.ts";
-import { createThread, entryOf, isReaderLost } from "../../src/database/thread.ts";
+import { uriOf } from "../../src/database/file/file-claim.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
+import { createThread, entryOf, isReaderLost } from "../../src/database/file/thread.ts";
 import { createFolder, descriptorsOf, runFile, until } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 

@@ -2,7 +2,7 @@
 // log, and feedback for which the waiting room has no place left.
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import { startFile, startService } from "../conformance/processes.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { waitingLimits } from "../../src/ledger/waiting-feedback.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { migrate } from "../../src/migrate.ts";

@@ -1,6 +1,6 @@
 // One key gives as much feedback as it may, as long as it may be, all of it different. Then people look at it, and at the
 // workspace beside it, alerts are checked, and the service starts again.
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { send } from "../conformance/http-client.ts";
 import { findFreePort, memoryOf, startFile, startService, startSqld } from "../conformance/processes.ts";
 import { requireSqld } from "../conformance/sqld.ts";

@@ -1,6 +1,6 @@
 // One key gives a record all the feedback that it takes, and another record has more, from a version without bounds. People read
 // both in every way, while another workspace reads its prompts.
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { send } from "../conformance/http-client.ts";
 import { memoryOf, startFile, startService } from "../conformance/processes.ts";
 import { ownPage } from "../console/visitor.ts";

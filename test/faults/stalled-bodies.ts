@@ -2,7 +2,7 @@
 // in, strangers at every path, and another workspace.
 import { Buffer } from "node:buffer";
 import { createToken } from "../../src/management/tokens.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { call } from "../actions.ts";
 import { send } from "../conformance/http-client.ts";
 import { memoryOf, startService } from "../conformance/processes.ts";

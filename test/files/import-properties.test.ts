@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { fillText } from "../../src/common/template.ts";
+import { fillText } from "../../src/support/template.ts";
 import { distinctNames, toLabel, toName } from "../../src/files/import/names.ts";
 import * as v from "../../src/management/values.ts";
 import { canonicalOf } from "../../src/files/content.ts";

@@ -1,5 +1,5 @@
 // The records of a full workspace, and the feedback on them.
-import { bounds } from "../../src/common/bounds.ts";
+import { bounds } from "../../src/support/bounds.ts";
 import { maxNames } from "../../src/ledger/feedback.ts";
 import type { Database } from "../../src/database/database.ts";
 import { noon } from "../actions.ts";

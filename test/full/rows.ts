@@ -1,5 +1,5 @@
 // Sizes of a full workspace, its longest texts, and rows in bulk.
-import { bounds } from "../../src/common/bounds.ts";
+import { bounds } from "../../src/support/bounds.ts";
 import type { Statement } from "../../src/database/database.ts";
 
 /** Numbers of rows where bounds are high, or there is none: a small test has fewer. Everything else is at its bound. */

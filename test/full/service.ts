@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, memoryOf, startService } from "../conformance/processes.ts";
 import { sendToken } from "../console/visitor.ts";
 import { adminToken, createTenant, managementOf, noon, readAnswer } from "../helpers.ts";

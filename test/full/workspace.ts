@@ -1,7 +1,7 @@
 // Fills a workspace: everything that a tenant can create is at its bound, and each text is as long as it may be.
 // Rows are written in bulk, since requests would take hours.
 import { createHash } from "node:crypto";
-import { bounds } from "../../src/common/bounds.ts";
+import { bounds } from "../../src/support/bounds.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import { noon } from "../actions.ts";
 import type { Tenant } from "../helpers.ts";

@@ -2,8 +2,8 @@
 import { copyFile } from "node:fs/promises";
 import process from "node:process";
 import { migrate } from "../../src/migrate.ts";
-import { serveDatabase } from "../../src/http/service.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { serveDatabase } from "../../src/service/service.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { usedIn } from "../balanced.ts";
 import { openConnection, send, serialize } from "../conformance/http-client.ts";
 import type { Connection, HttpRequest } from "../conformance/http-client.ts";

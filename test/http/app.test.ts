@@ -1,7 +1,7 @@
 // The response and the log when something that the service depends on fails.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { adminToken, bearer, captureLog, createTenant, goodBody, managementOf } from "../helpers.ts";
 import { noon, openMemory, readAnswer, withManagement } from "../helpers.ts";
 

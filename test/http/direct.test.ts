@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { newApiKey } from "../../src/common/ids.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import type { DiagnosisRecord } from "../../src/index.ts";
 import { createApiKey, listDiagnoses, revokeApiKey, verify } from "../actions.ts";
 import { assertBalanced } from "../balanced.ts";

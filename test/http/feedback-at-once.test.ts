@@ -1,7 +1,7 @@
 // The same feedback at once on several services of one database.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { migrate } from "../../src/migrate.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";

@@ -2,7 +2,7 @@
 // Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
+import { makeFeedbackToken } from "../../src/support/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import type { RecordId } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";

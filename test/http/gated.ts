@@ -1,7 +1,7 @@
 // A service on a database whose reads can be blocked, to see what happens meanwhile.
 import { managementOverloaded } from "../../src/common/errors.ts";
-import { createSlots } from "../../src/common/slots.ts";
-import type { Slots } from "../../src/common/slots.ts";
+import { createSlots } from "../../src/support/slots.ts";
+import type { Slots } from "../../src/support/slots.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { mcpWith } from "../../src/mcp/face.ts";
 import type { Database } from "../../src/database/database.ts";

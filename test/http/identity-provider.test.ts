@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
-import { readRoleRules } from "../../src/common/roles.ts";
+import { readRoleRules } from "../../src/support/roles.ts";
 import { openProvider } from "../../src/faces/sign-in/identity-provider.ts";
 import { causeOf, describeFault } from "../../src/faces/sign-in/sign-in-fault.ts";
 import { createWorld } from "../helpers.ts";

@@ -1,7 +1,7 @@
 // Whatever a client sends, an event of the log is one line without control characters.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import {
   adminToken,

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { managementOverloaded } from "../../src/common/errors.ts";
-import { createSlots } from "../../src/common/slots.ts";
+import { createSlots } from "../../src/support/slots.ts";
 import { operations } from "../../src/management/index.ts";
 import type { WorkspaceId } from "../../src/common/ids.ts";
 import { createToken } from "../../src/management/tokens.ts";

@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { createService, openService, Refusal } from "../../src/index.ts";
 import { migrate } from "../../src/migrate.ts";
 import { latestMigration } from "../../src/database/migrations.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { createTenant, managementOf } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";

@@ -1,11 +1,11 @@
 // Requests to each operation that the service describes, so that they get each of the responses described.
 import { gzipSync } from "node:zlib";
 import * as assert from "uvu/assert";
-import { bounds } from "../../src/common/bounds.ts";
+import { bounds } from "../../src/support/bounds.ts";
 import { build } from "../../src/common/build.ts";
 import { classifyErrors, isBusy } from "../../src/database/database.ts";
 import type { Database } from "../../src/database/database.ts";
-import { makeFeedbackToken } from "../../src/common/feedback-token.ts";
+import { makeFeedbackToken } from "../../src/support/feedback-token.ts";
 import { hashApiKey } from "../../src/common/ids.ts";
 import { createApiKey } from "../actions.ts";
 import { bearer, createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";

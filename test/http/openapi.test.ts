@@ -11,7 +11,7 @@ import * as described from "../../src/schema/submit-schemas.ts";
 import { DiagnosisRequest } from "../../src/schema/submits.ts";
 import { check, partsOf, refer } from "../../src/schema/struct.ts";
 import type { Struct } from "../../src/schema/struct.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { adminToken, createWorld, goodBody, openMemory, readAnswer, withManagement } from "../helpers.ts";
 import { deliverer } from "../management/deliverer.ts";
 import { cases, hasBody, openWorld, spoil, worldFor } from "./openapi-cases.ts";

@@ -2,10 +2,10 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { HeaderSettings } from "../../src/faces/sign-in/people-settings.ts";
-import { readRoleRules } from "../../src/common/roles.ts";
+import { readRoleRules } from "../../src/support/roles.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { peopleOf } from "../../src/faces/sign-in/people.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { createToken } from "../../src/management/tokens.ts";
 import { call } from "../actions.ts";
 import { ownPage, sendToken, titleOf, visit } from "../console/visitor.ts";

@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { verifyBalanced } from "../balanced.ts";
 import { classifyErrors } from "../../src/database/database.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
-import { openMigrated } from "../../src/database/open-migrated.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { adminToken, createWorld, goodBody, openMemory, promptFile } from "../helpers.ts";
 import { currentRuntime } from "../runtimes.ts";

@@ -1,7 +1,7 @@
 // GET / and its link.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { version } from "../../src/common/version.ts";
 import { openapi } from "../../src/faces/openapi.ts";
 import { management } from "../../src/management.ts";

@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { consolePages } from "../../src/console.ts";
 import { createService, Refusal } from "../../src/index.ts";
 import type { ServiceOptions } from "../../src/index.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { management } from "../../src/management.ts";
 import { openapi } from "../../src/openapi.ts";
 import { createFolder } from "../conformance/processes.ts";

@@ -5,7 +5,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrations } from "../../src/database/migrations.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { createWorld, goodBody, noon, promptFile } from "../helpers.ts";

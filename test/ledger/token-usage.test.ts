@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { decimalText, readAmount } from "../../src/common/decimal.ts";
+import { decimalText, readAmount } from "../../src/support/decimal.ts";
 import { readTokenUsage } from "../../src/ledger/token-usage.ts";
 import type { TokenUsage } from "../../src/ledger/token-usage.ts";
 import { pathOf } from "../runtimes.ts";

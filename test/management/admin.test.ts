@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createService } from "../../src/index.ts";
 import { management } from "../../src/management.ts";
 import { operations } from "../../src/management/index.ts";

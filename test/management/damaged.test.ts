@@ -16,11 +16,11 @@ import {
   readAnswer,
   withManagement,
 } from "../helpers.ts";
-import { openMigrated } from "../../src/database/open-migrated.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { removeLog } from "../../src/database/maintenance.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
+import { removeLog } from "../../src/database/file/maintenance.ts";
 import { openService } from "../../src/index.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 
 const test = suite("damaged text");
 

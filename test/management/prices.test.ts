@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import { decimalText, readAmount } from "../../src/common/decimal.ts";
+import { decimalText, readAmount } from "../../src/support/decimal.ts";
 import type { Price } from "../../src/management/prices.ts";
 import { createPricing } from "../../src/ledger/pricing.ts";
 import type { Price as PriceOfModel } from "../../src/ledger/rates.ts";

@@ -8,7 +8,7 @@ import type { Publication as Published } from "../../src/management/publications
 import type { Statement } from "../../src/database/database.ts";
 import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { createTenant, createWorld, managementOf, promptFile, toPrompt } from "../helpers.ts";

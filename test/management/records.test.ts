@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { fold } from "../../src/common/fold.ts";
+import { fold } from "../../src/support/fold.ts";
 import { findPositions } from "../../src/ledger/diagnoses.ts";
 import { noCosting } from "../../src/ledger/scan.ts";
 import { verifyBalanced } from "../balanced.ts";

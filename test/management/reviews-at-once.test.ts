@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { finishReviewRecord, takeReviewRecord } from "../../src/management/review-records.ts";
 import { createReview, showReview } from "../../src/management/reviews.ts";
 import { migrate } from "../../src/migrate.ts";

@@ -1,6 +1,6 @@
 // One more than the bound is refused, with a code and advice. The rows up to it are written in bulk.
 import * as assert from "uvu/assert";
-import { bounds } from "../../src/common/bounds.ts";
+import { bounds } from "../../src/support/bounds.ts";
 import { createWorld, promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { suite } from "../suite.ts";

@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import type { AuditEntry } from "../../src/management/audit.ts";
 import type { Verification } from "../../src/management/verify.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { migrate } from "../../src/migrate.ts";
 import { createFolder, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";

@@ -5,7 +5,7 @@ import { isApiKey, isToken, newToken, sha256 } from "../../src/common/ids.ts";
 import type { Database } from "../../src/database/database.ts";
 import { management } from "../../src/faces/management.ts";
 import { createGate } from "../../src/faces/management-access.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { findTokenCaller } from "../../src/management/tokens.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";

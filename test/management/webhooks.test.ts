@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
 import type { Database } from "../../src/database/database.ts";
-import { notPublic } from "../../src/common/outbound-url.ts";
+import { notPublic } from "../../src/support/outbound-url.ts";
 import { createDelivery, removeOldDeliveries } from "../../src/management/deliver.ts";
 import { perform } from "../../src/management/operation.ts";
 import { resendWebhookDeliveries } from "../../src/management/webhook-deliveries.ts";

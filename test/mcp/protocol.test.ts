@@ -2,8 +2,8 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createApp } from "../../src/http/app.ts";
-import { serveDatabase } from "../../src/http/service.ts";
+import { createApp } from "../../src/service/app.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { management } from "../../src/management.ts";
 import { mcp } from "../../src/mcp.ts";
 import { adminToken, createWorld, openMemory } from "../helpers.ts";

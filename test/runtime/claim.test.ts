@@ -2,7 +2,7 @@
 // Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { requireUnserved, whileServed } from "../../src/database/file-claim.ts";
+import { requireUnserved, whileServed } from "../../src/database/file/file-claim.ts";
 import { createService, openService, Refusal } from "../../src/index.ts";
 import { atOnce } from "../at-once.ts";
 import { runIn } from "../cli/places.ts";

@@ -2,7 +2,7 @@
 // waits to be killed when it has looked.
 import process from "node:process";
 import { readingAside } from "../../src/database/database.ts";
-import { openMigrated } from "../../src/database/open-migrated.ts";
+import { openMigrated } from "../../src/database/file/open-migrated.ts";
 import { yielding } from "../../src/database/yielding.ts";
 import { createKeptTallies } from "../../src/ledger/kept-tallies.ts";
 import { checkAlerts } from "../../src/management/alert-checks.ts";

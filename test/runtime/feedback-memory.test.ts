@@ -4,7 +4,7 @@ import process from "node:process";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { openDatabase } from "../../src/database/file/open.ts";
 import { recordLimits } from "../../src/ledger/feedback-state.ts";
 import { call, managementOf } from "../actions.ts";
 import { createAlert } from "../../src/management/alerts.ts";

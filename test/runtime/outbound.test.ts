@@ -10,7 +10,7 @@ import { networkInterfaces } from "node:os";
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { notPublic } from "../../src/common/outbound-url.ts";
+import { notPublic } from "../../src/support/outbound-url.ts";
 import { addressFault, isInside, send } from "../../src/runtime/outbound.ts";
 import { pathOf } from "../runtimes.ts";
 

@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readConfig } from "../../src/runtime/config.ts";
-import { proxyFault } from "../../src/common/proxy-url.ts";
+import { proxyFault } from "../../src/support/proxy-url.ts";
 import { send } from "../../src/runtime/outbound.ts";
 import { fetchVia, findProxy, isDirect } from "../../src/runtime/proxy.ts";
 import { runFile } from "../conformance/processes.ts";

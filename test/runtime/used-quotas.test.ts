@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { serveDatabase } from "../../src/http/service.ts";
+import { serveDatabase } from "../../src/service/service.ts";
 import { warnOfUsedQuotas } from "../../src/runtime/used-quotas.ts";
 import { captureLog, createWorld, goodBody } from "../helpers.ts";
 

@@ -1,6 +1,6 @@
 // Options of the telemetry integration and the middleware.
 import type { CallOptions, Prompt } from "../prompt.ts";
-import type { DiagnosisItem } from "../shapes.ts";
+import type { DiagnosisItem } from "../../schema/shapes.ts";
 import type { TraceApi } from "../trace.ts";
 import { createTag } from "./settings.ts";
 import type { Tag } from "./settings.ts";

@@ -1,7 +1,7 @@
 // Converts a prompt to arguments of generateText and streamText, and tags their model calls with it.
 import type { CallOptions, Prompt } from "../prompt.ts";
 import type { FillOptions, MessageLists, Values } from "../fill.ts";
-import type { Message } from "../shapes.ts";
+import type { Message } from "../../schema/shapes.ts";
 
 /** Prompt and session of a recorded call. JSON, as the AI SDK passes it on among the provider options. */
 export type Tag = {

@@ -4,7 +4,7 @@
 /** @jsxFrag Fragment */
 import { createDeployment, listDeployments } from "../../management/deployments.ts";
 import type { Deployment } from "../../management/deployments.ts";
-import { groupBy } from "../../common/group-by.ts";
+import { groupBy } from "../../support/group-by.ts";
 import { counted } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

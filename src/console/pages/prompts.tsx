@@ -8,7 +8,7 @@ import type { Deployment } from "../../management/deployments.ts";
 import { listPrompts } from "../../management/prompts.ts";
 import type { Prompt } from "../../management/prompts.ts";
 import { createPrompt } from "../../management/versions.ts";
-import { groupBy } from "../../common/group-by.ts";
+import { groupBy } from "../../support/group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { isChecked, link, listMost, missingRole, queryValue, workspaceOf } from "../page.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { decimalText, readAmount } from "../../common/decimal.ts";
+import { decimalText, readAmount } from "../../support/decimal.ts";
 import { endOfMonth, isMonth, monthOf, startOfMonth } from "../../common/month.ts";
 import { listBudgets } from "../../management/budgets.ts";
 import { readCosts } from "../../management/costs.ts";

@@ -6,7 +6,7 @@
 /** @jsxFrag Fragment */
 import { scaleBand, scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
-import { groupBy } from "../../common/group-by.ts";
+import { groupBy } from "../../support/group-by.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 

@@ -4,7 +4,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { indent, readItems, readMembers } from "../../common/json-text.ts";
-import { findPlaceholders } from "../../common/template.ts";
+import { findPlaceholders } from "../../support/template.ts";
 import { readDeclarations } from "../../management/declarations.ts";
 import type { Declarations } from "../../management/declarations.ts";
 import { compareDeclarations, variablesOf } from "../../management/prompt-text.ts";

@@ -4,7 +4,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { readItems, readMembers } from "../../common/json-text.ts";
-import { placeholder, soleVariable, unclosed } from "../../common/template.ts";
+import { placeholder, soleVariable, unclosed } from "../../support/template.ts";
 import type { Declarations } from "../../management/declarations.ts";
 import { fillVariables, variablesOf } from "../../management/prompt-text.ts";
 import type { PromptContent } from "../../management/prompt-text.ts";

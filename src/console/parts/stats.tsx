@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { dollarText } from "../../common/dollars.ts";
+import { dollarText } from "../../support/dollars.ts";
 import type { Comparison } from "../../management/compare.ts";
 import type { Figures, RecordStats } from "../../schema/ledger.ts";
 import {

@@ -1,6 +1,6 @@
 // Settings of sign-in with a company's accounts: by a header that a proxy signs, or at an identity provider.
-import { readRoleRules } from "../../common/roles.ts";
-import type { RoleRule } from "../../common/roles.ts";
+import { readRoleRules } from "../../support/roles.ts";
+import type { RoleRule } from "../../support/roles.ts";
 
 /** Tokens that a proxy signs, in a header of each request. */
 export type HeaderSettings = Readonly<{

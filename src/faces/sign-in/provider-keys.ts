@@ -2,7 +2,7 @@
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { providerAway, Refusal, signInRefused } from "../../common/errors.ts";
-import type { Claims } from "../../common/roles.ts";
+import type { Claims } from "../../support/roles.ts";
 import type { Store } from "../../management/operation.ts";
 import { keep, readJson } from "./provider-answer.ts";
 import { because, describeFault } from "./sign-in-fault.ts";

@@ -3,7 +3,7 @@
 import { signInRefused } from "../../common/errors.ts";
 import { isSignedToken } from "./people-settings.ts";
 import type { HeaderSettings } from "./people-settings.ts";
-import type { RoleRule } from "../../common/roles.ts";
+import type { RoleRule } from "../../support/roles.ts";
 import type { Caller, Store } from "../../management/operation.ts";
 import { toPerson } from "../../management/people.ts";
 import { readBearer } from "../../http/authorization.ts";

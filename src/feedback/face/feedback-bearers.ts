@@ -3,8 +3,8 @@
 import { createCache } from "../../common/cache.ts";
 import type { Clock } from "../../common/domain.ts";
 import { feedbackTokenExpired, invalidFeedbackToken } from "../../common/errors.ts";
-import { isFeedbackToken, isSignedWith, readFeedbackToken } from "../../common/feedback-token.ts";
-import type { FeedbackGrant } from "../../common/feedback-token.ts";
+import { isFeedbackToken, isSignedWith, readFeedbackToken } from "../../support/feedback-token.ts";
+import type { FeedbackGrant } from "../../support/feedback-token.ts";
 import type { WorkspaceId } from "../../common/ids.ts";
 import type { Database } from "../../database/database.ts";
 import { text } from "../../database/row.ts";

@@ -1,7 +1,7 @@
 // Searches for the records of sessions that feedback is about. Reads on the reader thread, if there is one, and limits
 // each workspace to its share.
 import * as errors from "../../common/errors.ts";
-import { createSlots } from "../../common/slots.ts";
+import { createSlots } from "../../support/slots.ts";
 import { after } from "../../common/timeout.ts";
 import { readingAside, readsAside } from "../../database/database.ts";
 import { yielding } from "../../database/yielding.ts";

@@ -1,8 +1,8 @@
 // Feedback from applications and browsers, as a face: on one record, or on many at once. It uses no quota.
 import * as errors from "../../common/errors.ts";
 import type { Counter } from "../../common/metrics.ts";
-import { createRate } from "../../common/rate.ts";
-import type { Rate } from "../../common/rate.ts";
+import { createRate } from "../../support/rate.ts";
+import type { Rate } from "../../support/rate.ts";
 import { failureOf } from "../../database/database.ts";
 import { toRefusalOf } from "../../ledger/feedback.ts";
 import type { FeedbackResult, StoredFeedback } from "../../ledger/feedback.ts";

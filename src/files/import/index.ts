@@ -1,6 +1,6 @@
 // The importers by the names of the tools whose files they read, and what all that they read must be.
 import { Refusal } from "../../common/errors.ts";
-import { groupBy } from "../../common/group-by.ts";
+import { groupBy } from "../../support/group-by.ts";
 import { readMembers, stringify } from "../../common/json-text.ts";
 import { readPromptFile } from "../../management/prompt-file.ts";
 import { readAgentMarkdown } from "../agent-markdown.ts";

@@ -1,6 +1,6 @@
 // Promptfoo: the prompts of a configuration, inline or in files that it names.
 import { Refusal } from "../../common/errors.ts";
-import { describeJsonFault } from "../../common/json-fault.ts";
+import { describeJsonFault } from "../../support/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems } from "../../common/json-text.ts";
 import { placeOf } from "../faults.ts";

@@ -1,6 +1,6 @@
 // Reads exports of other tools as JSON, with the few rules that all importers share, and puts their versions together to prompts.
-import { groupBy } from "../../common/group-by.ts";
-import { describeJsonFault } from "../../common/json-fault.ts";
+import { groupBy } from "../../support/group-by.ts";
+import { describeJsonFault } from "../../support/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems, readMembers } from "../../common/json-text.ts";
 import type { Declarations } from "../../management/declarations.ts";
@@ -11,7 +11,7 @@ import { normalize } from "../head.ts";
 import { headWarning, joinWords, looksLikeHead, placeholderOf, writeMessages } from "../messages.ts";
 import type { TemplateMessage } from "../messages.ts";
 import type { Language } from "../template-logic.ts";
-import { isVariable } from "../../common/template.ts";
+import { isVariable } from "../../support/template.ts";
 import { toConfig } from "./config.ts";
 import { joinMembers, toSource } from "../source.ts";
 import type { ConfigMember, Source } from "../source.ts";

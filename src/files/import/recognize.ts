@@ -1,5 +1,5 @@
 // Which tool a file comes from, by its name and by what it has.
-import { describeJsonFault } from "../../common/json-fault.ts";
+import { describeJsonFault } from "../../support/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems, readMembers } from "../../common/json-text.ts";
 import { normalize } from "../head.ts";
