@@ -2,7 +2,7 @@
 // words of messages follow from them.
 import { byLeavingOut, bySetting } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
-import { anyName } from "../ledger/feedback-scan.ts";
+import { anyName } from "../feedback/feedback-scan.ts";
 import { hasType, isOptional, schemaOf } from "../schema/struct.ts";
 import type { Schema } from "../schema/struct.ts";
 import { formatValue } from "./format.ts";

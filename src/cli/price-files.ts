@@ -1,8 +1,8 @@
 // Reads prices from other projects' files: the JSON of @pydantic/genai-prices, and that of models.dev. Prices that ours
 // cannot express are left out and reported, so that nothing is priced wrongly.
 import { invalid } from "../common/errors.ts";
-import { media } from "../ledger/rates.ts";
-import type { Medium } from "../ledger/rates.ts";
+import { media } from "../statistics/rates.ts";
+import type { Medium } from "../statistics/rates.ts";
 import { termsOf } from "../management/prices.ts";
 import type { GivenTier, PriceTerms } from "../management/prices.ts";
 import { isObject } from "../schema/struct.ts";

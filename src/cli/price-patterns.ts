@@ -1,7 +1,7 @@
 // Converts the model names of @pydantic/genai-prices to patterns. There the first model of a provider that matches
 // counts, and here the closest one.
 import { fold } from "../support/fold.ts";
-import { fits } from "../ledger/pricing.ts";
+import { fits } from "../statistics/pricing.ts";
 import { isObject } from "../schema/struct.ts";
 
 const maxLength = 100; // of a pattern

@@ -2,8 +2,8 @@
 import { conflict } from "../common/errors.ts";
 import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { monthOf } from "../common/month.ts";
-import { describeDamaged } from "../ledger/damaged-texts.ts";
-import { describeFeedbackCheck } from "../ledger/verify-feedback.ts";
+import { describeDamaged } from "../log/damaged-texts.ts";
+import { describeFeedbackCheck } from "../feedback/verify-feedback.ts";
 import { compareStats } from "../management/compare.ts";
 import { readCosts } from "../management/costs.ts";
 import { percent } from "../management/progress.ts";

@@ -5,7 +5,7 @@ import { numberPattern, stringify } from "../common/json-text.ts";
 import { addFeedback, authorOf, digestFeedback, removeFeedback } from "../management/feedback.ts";
 import { listFeedbackNames } from "../management/feedback-names.ts";
 import type { FeedbackNameRule } from "../management/feedback-names.ts";
-import type { FeedbackDigest } from "../ledger/record-feedback.ts";
+import type { FeedbackDigest } from "../log/record-feedback.ts";
 import type { Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { formValue, queryOf, workspaceOf } from "./page.ts";

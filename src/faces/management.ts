@@ -5,7 +5,7 @@ import { groupBy } from "../support/group-by.ts";
 import { readingAside } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createShares } from "../common/shares.ts";
-import { createKeptTallies } from "../ledger/kept-tallies.ts";
+import { createKeptTallies } from "../tallies/kept-tallies.ts";
 import { createSlots } from "../support/slots.ts";
 import type { Slots } from "../support/slots.ts";
 import { adminOf } from "../management/admin.ts";

@@ -1,5 +1,5 @@
 // The call log has one entry for each accepted request. Only the ledger writes it.
-import { listCalls as list } from "../ledger/calls.ts";
+import { listCalls as list } from "../log/calls.ts";
 import { Call } from "../schema/ledger.ts";
 import { option } from "../schema/struct.ts";
 import * as v from "./values.ts";

@@ -1,17 +1,17 @@
 // Compares the records of two deployments, or of two versions.
 import { decimalText, readAmount } from "../support/decimal.ts";
 import type { DeploymentId } from "../common/ids.ts";
-import { latencyOf, numberOf } from "../ledger/histogram.ts";
-import type { Histogram } from "../ledger/histogram.ts";
-import { feedbackMoments, truesOf } from "../ledger/feedback-tally.ts";
-import { createLabels } from "../ledger/feedback-words.ts";
-import { newcombe } from "../ledger/intervals.ts";
-import type { Moments } from "../ledger/intervals.ts";
-import { intervalOf, meanDifference } from "../ledger/mean-difference.ts";
-import { countRecords } from "../ledger/stats.ts";
-import { momentsOf, toStats } from "../ledger/summary.ts";
-import { emptyTally } from "../ledger/tally.ts";
-import type { Tally } from "../ledger/tally.ts";
+import { latencyOf, numberOf } from "../statistics/histogram.ts";
+import type { Histogram } from "../statistics/histogram.ts";
+import { feedbackMoments, truesOf } from "../tallies/feedback-tally.ts";
+import { createLabels } from "../feedback/feedback-words.ts";
+import { newcombe } from "../statistics/intervals.ts";
+import type { Moments } from "../statistics/intervals.ts";
+import { intervalOf, meanDifference } from "../statistics/mean-difference.ts";
+import { countRecords } from "../tallies/stats.ts";
+import { momentsOf, toStats } from "../tallies/summary.ts";
+import { emptyTally } from "../tallies/tally.ts";
+import type { Tally } from "../tallies/tally.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { recordStats } from "../schema/ledger.ts";
 import { described, exactly, listOf, nullable, option, orNull, shape } from "../schema/struct.ts";

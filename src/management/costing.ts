@@ -6,11 +6,11 @@ import { readMembers } from "../common/json-text.ts";
 import { getOrAdd } from "../support/maps.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
-import { workBytes } from "../ledger/documents.ts";
-import { createPricing, unknownModel } from "../ledger/pricing.ts";
-import type { Model, Pricing } from "../ledger/pricing.ts";
-import type { Price } from "../ledger/rates.ts";
-import type { Costing } from "../ledger/slices.ts";
+import { workBytes } from "../log/documents.ts";
+import { createPricing, unknownModel } from "../statistics/pricing.ts";
+import type { Model, Pricing } from "../statistics/pricing.ts";
+import type { Price } from "../statistics/rates.ts";
+import type { Costing } from "../log/slices.ts";
 import { priceTable } from "./prices.ts";
 
 /** Reads all prices, and the models of the versions of these deployments, which are of one workspace. */

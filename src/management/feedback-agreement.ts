@@ -1,5 +1,5 @@
 // Agreement of two authors of feedback.
-import { findAgreement } from "../ledger/feedback-agreement.ts";
+import { findAgreement } from "../tallies/feedback-agreement.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { described, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

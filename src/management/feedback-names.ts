@@ -3,7 +3,7 @@ import { bounds } from "../support/bounds.ts";
 import { conflict, feedbackFull, feedbackKindDiffers, invalidField } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import { readerOf } from "../database/row.ts";
-import { maxNames } from "../ledger/feedback.ts";
+import { maxNames } from "../feedback/feedback.ts";
 import { feedbackKinds, feedbackName, feedbackNumber } from "../schema/feedback.ts";
 import { described, listOf, nullable, oneOf, option, orNull, refined, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

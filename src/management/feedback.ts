@@ -3,11 +3,11 @@ import { wrongField } from "../common/errors.ts";
 import { toHexadecimal } from "../common/ids.ts";
 import type { RecordId, WorkspaceId } from "../common/ids.ts";
 import { parseJson } from "../common/json-text.ts";
-import { giveFeedback, toRefusalOf } from "../ledger/feedback.ts";
-import { targetOf } from "../ledger/feedback-state.ts";
-import type { Piece } from "../ledger/feedback-state.ts";
-import { readDigest, readFeedback } from "../ledger/record-feedback.ts";
-import type { FeedbackPlace } from "../ledger/record-feedback.ts";
+import { giveFeedback, toRefusalOf } from "../feedback/feedback.ts";
+import { targetOf } from "../feedback/feedback-state.ts";
+import type { Piece } from "../feedback/feedback-state.ts";
+import { readDigest, readFeedback } from "../log/record-feedback.ts";
+import type { FeedbackPlace } from "../log/record-feedback.ts";
 import {
   EarlierFeedback,
   Feedback,

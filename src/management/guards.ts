@@ -1,7 +1,7 @@
 // The guard of a rollout: limits that the candidate must not be beyond, such as `failures=+2%,p95=+20%,thumb=-5%`.
 import { bounds } from "../support/bounds.ts";
 import { invalidField } from "../common/errors.ts";
-import type { ArmDifference } from "../ledger/arm-differences.ts";
+import type { ArmDifference } from "../tallies/arm-differences.ts";
 import { nullable, option, orNull, predicate } from "../schema/struct.ts";
 import type { FeedbackKind } from "../schema/feedback.ts";
 import { findKind, limitedPattern, readLimited, spaced, typedLimit } from "./limits.ts";

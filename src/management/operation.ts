@@ -15,7 +15,7 @@ import type { Role } from "../support/roles.ts";
 import type { Shares } from "../common/shares.ts";
 import type { Slots } from "../support/slots.ts";
 import type { Database, Statement } from "../database/database.ts";
-import type { KeptTallies } from "../ledger/kept-tallies.ts";
+import type { KeptTallies } from "../tallies/kept-tallies.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { exactly, listOf, option, orNull } from "../schema/struct.ts";

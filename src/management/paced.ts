@@ -1,6 +1,6 @@
 // Removes rows in small steps, between which other requests are served.
 import { after } from "../common/timeout.ts";
-import type { Removed, Step } from "../ledger/prune.ts";
+import type { Removed, Step } from "../log/prune.ts";
 
 /**
  * Repeats a step until nothing is left, or until `isOver`. After each step it pauses for as long as the step took.

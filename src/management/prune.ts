@@ -1,6 +1,6 @@
 // Removes old calls and records.
-import { pruneAll } from "../ledger/prune.ts";
-import { pruneWorkspace } from "../ledger/retention.ts";
+import { pruneAll } from "../log/prune.ts";
+import { pruneWorkspace } from "../log/retention.ts";
 import { described, option, shape } from "../schema/struct.ts";
 import * as v from "./values.ts";
 import { operation } from "./operation.ts";

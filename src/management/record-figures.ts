@@ -1,8 +1,8 @@
 // Figures of records: their tokens, models and costs, which follow from the prices and are not members of a record.
 import { decimalText } from "../support/decimal.ts";
 import type { RecordId } from "../common/ids.ts";
-import { measureRecords, placeRecords } from "../ledger/figures.ts";
-import { amountOf } from "../ledger/rates.ts";
+import { measureRecords, placeRecords } from "../tallies/figures.ts";
+import { amountOf } from "../statistics/rates.ts";
 import { usd } from "../schema/ledger.ts";
 import { described, exactly, listOf, oneOf, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

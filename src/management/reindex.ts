@@ -1,5 +1,5 @@
 // Reads stored records again, after a change of the rule by which statistics count their tokens.
-import { reindexNext } from "../ledger/reindex.ts";
+import { reindexNext } from "../log/reindex.ts";
 import { described, shape } from "../schema/struct.ts";
 import { percent } from "./progress.ts";
 import * as v from "./values.ts";

@@ -6,7 +6,7 @@ import { newId } from "../common/ids.ts";
 import type { ReviewId, WorkspaceId } from "../common/ids.ts";
 import type { Statement } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
-import { findNewest, findRandom } from "../ledger/sample.ts";
+import { findNewest, findRandom } from "../log/sample.ts";
 import { feedbackName } from "../schema/feedback.ts";
 import { described, listOf, oneOf, option, refined } from "../schema/struct.ts";
 import { reportRead, reportSearch } from "./progress.ts";

@@ -1,7 +1,7 @@
 // Checks the guards of the rollouts in progress, and stops those whose candidate is beyond a limit. It never starts or
 // raises one.
 import type { Statement } from "../database/database.ts";
-import { tallyOf } from "../ledger/arms.ts";
+import { tallyOf } from "../tallies/arms.ts";
 import { stopRolloutOf } from "./deployment-writes.ts";
 import { requireDeployment } from "./deployments.ts";
 import { inTurns, isDueAfter, lastChecked } from "./due.ts";

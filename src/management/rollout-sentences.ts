@@ -1,5 +1,5 @@
 // Sentences about the statistics of a rollout. They name no winner: the reader decides if more is better.
-import type { ArmDifference } from "../ledger/arm-differences.ts";
+import type { ArmDifference } from "../tallies/arm-differences.ts";
 
 type Ratio = { base: number; candidate: number; expected: number; p: number };
 

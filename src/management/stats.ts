@@ -1,12 +1,12 @@
 // Statistics of records: by version for a deployment, by deployment for a workspace, and for both over all and over
 // time.
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
-import { intervals, seriesOf } from "../ledger/counting.ts";
-import type { Group, Interval, Part } from "../ledger/counting.ts";
-import { createLabels } from "../ledger/feedback-words.ts";
-import type { Labels } from "../ledger/feedback-words.ts";
-import { countRecords } from "../ledger/stats.ts";
-import { toFigures, toStats } from "../ledger/summary.ts";
+import { intervals, seriesOf } from "../tallies/counting.ts";
+import type { Group, Interval, Part } from "../tallies/counting.ts";
+import { createLabels } from "../feedback/feedback-words.ts";
+import type { Labels } from "../feedback/feedback-words.ts";
+import { countRecords } from "../tallies/stats.ts";
+import { toFigures, toStats } from "../tallies/summary.ts";
 import { Figures, FiguresPoint, RecordStats, recordStats, StatsPoint, VersionStats } from "../schema/ledger.ts";
 import { described, exactly, listOf, oneOf, option, orNull, shape } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

@@ -4,9 +4,9 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull, text } from "../database/row.ts";
-import type { Step } from "../ledger/prune.ts";
-import { expireRecords, pruneWorkspace } from "../ledger/retention.ts";
-import { expireWaiting } from "../ledger/waiting-feedback.ts";
+import type { Step } from "../log/prune.ts";
+import { expireRecords, pruneWorkspace } from "../log/retention.ts";
+import { expireWaiting } from "../feedback/waiting-feedback.ts";
 import { deleteRest, listUnfinished } from "./deletion.ts";
 import type { Store } from "./operation.ts";
 import { paced } from "./paced.ts";

@@ -2,8 +2,8 @@
 import { notFound } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
-import { readMonth } from "../ledger/month-usage.ts";
-import type { KeyUsage } from "../ledger/month-usage.ts";
+import { readMonth } from "../log/month-usage.ts";
+import type { KeyUsage } from "../log/month-usage.ts";
 import { listMonths as list } from "../ledger/usage.ts";
 import { DayUsage, MonthUsage } from "../schema/ledger.ts";
 import { quotaState } from "../schema/serving.ts";

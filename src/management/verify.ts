@@ -1,8 +1,8 @@
 // Verifies that the ledger balances, that feedback and the audit log are intact, and that nothing is damaged.
 import type { Database } from "../database/database.ts";
-import { findDamagedTexts } from "../ledger/damaged-texts.ts";
-import { verifyLedger } from "../ledger/verify.ts";
-import { verifyFeedback } from "../ledger/verify-feedback.ts";
+import { findDamagedTexts } from "../log/damaged-texts.ts";
+import { verifyLedger } from "../log/verify.ts";
+import { verifyFeedback } from "../feedback/verify-feedback.ts";
 import { FeedbackCheck } from "../schema/feedback.ts";
 import { DamagedText, LedgerBalance } from "../schema/ledger.ts";
 import { described, exactly, listOf, option, orNull, shape } from "../schema/struct.ts";

@@ -1,8 +1,8 @@
 // Copies of a database that are checked before use: their pages, their texts and their ledger.
 import { open, stat } from "node:fs/promises";
-import { describeDamaged, findDamagedTexts } from "../ledger/damaged-texts.ts";
-import { verifyLedger } from "../ledger/verify.ts";
-import { describeFeedbackCheck, verifyFeedback } from "../ledger/verify-feedback.ts";
+import { describeDamaged, findDamagedTexts } from "../log/damaged-texts.ts";
+import { verifyLedger } from "../log/verify.ts";
+import { describeFeedbackCheck, verifyFeedback } from "../feedback/verify-feedback.ts";
 import type { DamagedText } from "../schema/ledger.ts";
 import { conflict, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";

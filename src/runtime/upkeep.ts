@@ -6,7 +6,7 @@ import type { Log } from "../common/log.ts";
 import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { createKeptTallies } from "../ledger/kept-tallies.ts";
+import { createKeptTallies } from "../tallies/kept-tallies.ts";
 import { countFiring } from "../management/alerts.ts";
 import { checkInterval, runChecks } from "../management/checks.ts";
 import { runUpkeep } from "../management/upkeep.ts";

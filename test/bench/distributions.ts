@@ -1,10 +1,10 @@
 // What records of simulated rollouts have: values that are tame, and values whose mean hangs on a few rare ones.
-import { boundedFigures, ratioFigures, valueFigures } from "../../src/ledger/difference-figures.ts";
-import type { FigureOptions, Figures } from "../../src/ledger/difference-figures.ts";
-import type { Measure } from "../../src/ledger/arm-differences.ts";
-import type { SharedStep } from "../../src/ledger/mean-difference.ts";
-import type { Interval } from "../../src/ledger/intervals.ts";
-import { latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
+import { boundedFigures, ratioFigures, valueFigures } from "../../src/statistics/difference-figures.ts";
+import type { FigureOptions, Figures } from "../../src/statistics/difference-figures.ts";
+import type { Measure } from "../../src/tallies/arm-differences.ts";
+import type { SharedStep } from "../../src/statistics/mean-difference.ts";
+import type { Interval } from "../../src/statistics/intervals.ts";
+import { latencyBucket, latencyOf } from "../../src/statistics/histogram.ts";
 
 type Random = () => number;
 export type Draw = (random: Random, isCandidate: boolean) => number;

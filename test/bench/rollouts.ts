@@ -1,14 +1,14 @@
 // Simulated rollouts that someone looks at after every record: when each way to compare calls the arms different, and when
 // guards stop them. Figures and guards are those of the service.
 import { getOrAdd } from "../../src/support/maps.ts";
-import { percentileFigures } from "../../src/ledger/difference-figures.ts";
-import type { Figures } from "../../src/ledger/difference-figures.ts";
-import { emptyHistogram, increase, latencyBucket } from "../../src/ledger/histogram.ts";
-import { newcombe } from "../../src/ledger/intervals.ts";
-import type { Interval } from "../../src/ledger/intervals.ts";
-import { intervalOf, meanDifference } from "../../src/ledger/mean-difference.ts";
-import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
-import { isExcluded } from "../../src/ledger/share-sequence.ts";
+import { percentileFigures } from "../../src/statistics/difference-figures.ts";
+import type { Figures } from "../../src/statistics/difference-figures.ts";
+import { emptyHistogram, increase, latencyBucket } from "../../src/statistics/histogram.ts";
+import { newcombe } from "../../src/statistics/intervals.ts";
+import type { Interval } from "../../src/statistics/intervals.ts";
+import { intervalOf, meanDifference } from "../../src/statistics/mean-difference.ts";
+import { sampleRatio } from "../../src/statistics/sample-ratio.ts";
+import { isExcluded } from "../../src/statistics/share-sequence.ts";
 import { findCrossed, levelOf } from "../../src/management/guards.ts";
 import type { Distribution, Draw } from "./distributions.ts";
 

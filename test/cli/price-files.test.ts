@@ -8,8 +8,8 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { readPriceFile } from "../../src/cli/price-files.ts";
 import { decimalText } from "../../src/support/decimal.ts";
-import { createPricing } from "../../src/ledger/pricing.ts";
-import { amountOf, costAt } from "../../src/ledger/rates.ts";
+import { createPricing } from "../../src/statistics/pricing.ts";
+import { amountOf, costAt } from "../../src/statistics/rates.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { openPlaces, words } from "./places.ts";
 

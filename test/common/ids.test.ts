@@ -13,7 +13,7 @@ import {
   slotId,
   withoutSecrets,
 } from "../../src/common/ids.ts";
-import { readMonth } from "../../src/ledger/month-usage.ts";
+import { readMonth } from "../../src/log/month-usage.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { requireDeployment } from "../../src/management/deployments.ts";
 import type { Session } from "../../src/management/operation.ts";

@@ -1,6 +1,6 @@
 // The records of a full workspace, and the feedback on them.
 import { bounds } from "../../src/support/bounds.ts";
-import { maxNames } from "../../src/ledger/feedback.ts";
+import { maxNames } from "../../src/feedback/feedback.ts";
 import type { Database } from "../../src/database/database.ts";
 import { noon } from "../actions.ts";
 import type { Tenant } from "../helpers.ts";

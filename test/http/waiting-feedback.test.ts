@@ -1,8 +1,8 @@
 // Feedback that waits for its record: for how long, and how much of it.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { recordLimits } from "../../src/ledger/feedback-state.ts";
-import { waitingLimits } from "../../src/ledger/waiting-feedback.ts";
+import { recordLimits } from "../../src/feedback/feedback-state.ts";
+import { waitingLimits } from "../../src/feedback/waiting-feedback.ts";
 import { runUpkeep } from "../../src/management/upkeep.ts";
 import { bearer, createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -4,15 +4,15 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
 import type { KeyId } from "../../src/common/ids.ts";
-import { compareArms } from "../../src/ledger/arm-differences.ts";
-import type { CountedStep } from "../../src/ledger/arms.ts";
-import { noFeedback } from "../../src/ledger/feedback-scan.ts";
-import type { RecordFeedback } from "../../src/ledger/feedback-scan.ts";
-import { addFeedback, addFeedbackTallies, feedbackMoments } from "../../src/ledger/feedback-tally.ts";
-import type { FeedbackTallies } from "../../src/ledger/feedback-tally.ts";
-import { createLabels } from "../../src/ledger/feedback-words.ts";
-import { noVoices } from "../../src/ledger/feedback-voices.ts";
-import { addRecord, emptyTally } from "../../src/ledger/tally.ts";
+import { compareArms } from "../../src/tallies/arm-differences.ts";
+import type { CountedStep } from "../../src/tallies/arms.ts";
+import { noFeedback } from "../../src/feedback/feedback-scan.ts";
+import type { RecordFeedback } from "../../src/feedback/feedback-scan.ts";
+import { addFeedback, addFeedbackTallies, feedbackMoments } from "../../src/tallies/feedback-tally.ts";
+import type { FeedbackTallies } from "../../src/tallies/feedback-tally.ts";
+import { createLabels } from "../../src/feedback/feedback-words.ts";
+import { noVoices } from "../../src/feedback/feedback-voices.ts";
+import { addRecord, emptyTally } from "../../src/tallies/tally.ts";
 
 const test = suite("comparisons of arms");
 

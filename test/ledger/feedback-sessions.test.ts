@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { hashApiKey } from "../../src/common/ids.ts";
 import type { DeploymentRef } from "../../src/common/reference.ts";
-import { findNewestOfSessions } from "../../src/ledger/feedback-sessions.ts";
+import { findNewestOfSessions } from "../../src/feedback/feedback-sessions.ts";
 import { createTenant, createWorld, goodBody, noon } from "../helpers.ts";
 import { fillLog } from "./long-log.ts";
 

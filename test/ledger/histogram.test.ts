@@ -13,7 +13,7 @@ import {
   maxLatency,
   numberOf,
   percentiles,
-} from "../../src/ledger/histogram.ts";
+} from "../../src/statistics/histogram.ts";
 import { extremes } from "../extremes.ts";
 
 const test = suite("histograms");

@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { meanInterval, newcombe, wilson } from "../../src/ledger/intervals.ts";
+import { meanInterval, newcombe, wilson } from "../../src/statistics/intervals.ts";
 
 const test = suite("intervals");
 

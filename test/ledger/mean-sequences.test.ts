@@ -3,11 +3,11 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { boundedSequence, costOf } from "../../src/ledger/bounded-sequence.ts";
-import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
-import { intervalOf, meanDifference } from "../../src/ledger/mean-difference.ts";
-import { meanSequence, widthAt } from "../../src/ledger/mean-sequence.ts";
-import { momentsOf } from "../../src/ledger/summary.ts";
+import { boundedSequence, costOf } from "../../src/statistics/bounded-sequence.ts";
+import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/statistics/histogram.ts";
+import { intervalOf, meanDifference } from "../../src/statistics/mean-difference.ts";
+import { meanSequence, widthAt } from "../../src/statistics/mean-sequence.ts";
+import { momentsOf } from "../../src/tallies/summary.ts";
 import { latencies, scores, skewed } from "../bench/distributions.ts";
 import type { Distribution } from "../bench/distributions.ts";
 import { simulateLooks, simulateValues } from "../bench/rollouts.ts";

@@ -2,12 +2,12 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/ledger/histogram.ts";
-import { quantileRatio, rankSequence } from "../../src/ledger/quantile-sequence.ts";
-import { sampleRatio } from "../../src/ledger/sample-ratio.ts";
-import { newcombe } from "../../src/ledger/intervals.ts";
-import { isExcluded, shareDifference, shareInterval, shareSequence } from "../../src/ledger/share-sequence.ts";
-import type { ShareStep } from "../../src/ledger/share-sequence.ts";
+import { emptyHistogram, increase, latencyBucket, latencyOf } from "../../src/statistics/histogram.ts";
+import { quantileRatio, rankSequence } from "../../src/statistics/quantile-sequence.ts";
+import { sampleRatio } from "../../src/statistics/sample-ratio.ts";
+import { newcombe } from "../../src/statistics/intervals.ts";
+import { isExcluded, shareDifference, shareInterval, shareSequence } from "../../src/statistics/share-sequence.ts";
+import type { ShareStep } from "../../src/statistics/share-sequence.ts";
 import { logNormalLatency, steppedLatency } from "../bench/distributions.ts";
 import { simulatePercentiles, simulateRatios, simulateShares } from "../bench/rollouts.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { verifyLedger } from "../../src/ledger/verify.ts";
+import { verifyLedger } from "../../src/log/verify.ts";
 import type { Database } from "../../src/database/database.ts";
 import { unbalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";

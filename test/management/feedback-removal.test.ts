@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
-import { verifyFeedback } from "../../src/ledger/verify-feedback.ts";
+import { verifyFeedback } from "../../src/feedback/verify-feedback.ts";
 import { deleteWorkspace } from "../../src/management/deletion.ts";
 import { prune } from "../../src/management/prune.ts";
 import { deleteDiagnosis, deleteSession } from "../../src/management/records.ts";

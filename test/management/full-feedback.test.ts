@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database, Row } from "../../src/database/database.ts";
-import { recordLimits } from "../../src/ledger/feedback-state.ts";
+import { recordLimits } from "../../src/feedback/feedback-state.ts";
 import { checkAlerts } from "../../src/management/alert-checks.ts";
 import type { Alert } from "../../src/management/alerts.ts";
 import { compareStats } from "../../src/management/compare.ts";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import * as assert from "uvu/assert";
 import type { DeploymentId } from "../../src/common/ids.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
-import { createKeptTallies } from "../../src/ledger/kept-tallies.ts";
+import { createKeptTallies } from "../../src/tallies/kept-tallies.ts";
 import { compareStats } from "../../src/management/compare.ts";
 import type { Session } from "../../src/management/operation.ts";
 import { readStats, readWorkspaceStats } from "../../src/management/stats.ts";

@@ -142,7 +142,7 @@ test("pruning removes everything that has a position of the log", async () => {
     );
     const positioned = columns.filter(({ columns }) => columns.some(({ name }) => name === "position"))
       .map(({ table }) => table);
-    isMissing(positioned, await removedBy(said, database), "src/ledger/prune.ts or src/ledger/retention.ts");
+    isMissing(positioned, await removedBy(said, database), "src/log/prune.ts or src/log/retention.ts");
   }
 });
 

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import * as assert from "uvu/assert";
 import { decimalText, readAmount } from "../../src/support/decimal.ts";
 import type { Price } from "../../src/management/prices.ts";
-import { createPricing } from "../../src/ledger/pricing.ts";
-import type { Price as PriceOfModel } from "../../src/ledger/rates.ts";
+import { createPricing } from "../../src/statistics/pricing.ts";
+import type { Price as PriceOfModel } from "../../src/statistics/rates.ts";
 import { createWorld } from "../helpers.ts";
 import { readAll, refused, taken } from "./management.ts";
 

@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
-import { reindexNext } from "../../src/ledger/reindex.ts";
+import { reindexNext } from "../../src/log/reindex.ts";
 import { migrate } from "../../src/migrate.ts";
 import { fillHistory } from "../bench/fill.ts";
 import { ask } from "../bench/manage.ts";

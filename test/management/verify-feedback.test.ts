@@ -5,7 +5,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Row, Statement } from "../../src/database/database.ts";
 import { sha256 } from "../../src/common/ids.ts";
-import { verifyFeedback } from "../../src/ledger/verify-feedback.ts";
+import { verifyFeedback } from "../../src/feedback/verify-feedback.ts";
 import type { FeedbackCheck } from "../../src/schema/feedback.ts";
 import { bearer, createTenant, createWorld, goodBody } from "../helpers.ts";
 import { taken } from "./management.ts";

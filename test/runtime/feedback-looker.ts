@@ -4,7 +4,7 @@ import process from "node:process";
 import { readingAside } from "../../src/database/database.ts";
 import { openMigrated } from "../../src/database/file/open-migrated.ts";
 import { yielding } from "../../src/database/yielding.ts";
-import { createKeptTallies } from "../../src/ledger/kept-tallies.ts";
+import { createKeptTallies } from "../../src/tallies/kept-tallies.ts";
 import { checkAlerts } from "../../src/management/alert-checks.ts";
 import { compareStats } from "../../src/management/compare.ts";
 import { readFeedbackAgreement } from "../../src/management/feedback-agreement.ts";

@@ -5,7 +5,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
-import { recordLimits } from "../../src/ledger/feedback-state.ts";
+import { recordLimits } from "../../src/feedback/feedback-state.ts";
 import { call, managementOf } from "../actions.ts";
 import { createAlert } from "../../src/management/alerts.ts";
 import { fillHistory } from "../bench/fill.ts";

@@ -6,7 +6,7 @@
 import { invalidField, wrongField } from "../../common/errors.ts";
 import type { Refusal } from "../../common/errors.ts";
 import type { KeyId, RolloutId } from "../../common/ids.ts";
-import { anyName } from "../../ledger/feedback-scan.ts";
+import { anyName } from "../../feedback/feedback-scan.ts";
 import { listApiKeys } from "../../management/api-keys.ts";
 import type { ApiKey } from "../../management/api-keys.ts";
 import type { Deployment } from "../../management/deployments.ts";

@@ -3,7 +3,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { RecordId } from "../../common/ids.ts";
-import { boundLatency } from "../../ledger/histogram.ts";
+import { boundLatency } from "../../statistics/histogram.ts";
 import { addFeedback } from "../../management/feedback.ts";
 import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
 import type { Session } from "../../management/sessions.ts";

@@ -4,8 +4,8 @@
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { getDeployment } from "../../management/deployments.ts";
-import { intervals } from "../../ledger/counting.ts";
-import type { Interval } from "../../ledger/counting.ts";
+import { intervals } from "../../tallies/counting.ts";
+import type { Interval } from "../../tallies/counting.ts";
 import { feedbackLeftOut, readStats } from "../../management/stats.ts";
 import type { Stats } from "../../management/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";

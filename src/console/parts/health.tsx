@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { newcombe } from "../../ledger/intervals.ts";
+import { newcombe } from "../../statistics/intervals.ts";
 import type { Deployment } from "../../management/deployments.ts";
 import type { WorkspaceStats } from "../../management/stats.ts";
 import type { Diagnosis, Figures } from "../../schema/ledger.ts";

@@ -4,7 +4,7 @@
 /** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";
 import type { ReviewId } from "../../common/ids.ts";
-import { anyName } from "../../ledger/feedback-scan.ts";
+import { anyName } from "../../feedback/feedback-scan.ts";
 import { isNamed } from "../../management/operation.ts";
 import type { Review, ReviewFilter, ReviewWithReviewers } from "../../management/review-progress.ts";
 import { showReview } from "../../management/reviews.ts";

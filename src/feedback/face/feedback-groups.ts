@@ -4,9 +4,9 @@ import type { Clock } from "../../common/domain.ts";
 import type { WorkspaceId } from "../../common/ids.ts";
 import { failureOf, isFile } from "../../database/database.ts";
 import type { Database } from "../../database/database.ts";
-import { giveFeedback } from "../../ledger/feedback.ts";
-import type { FeedbackResult } from "../../ledger/feedback.ts";
-import type { Piece } from "../../ledger/feedback-state.ts";
+import { giveFeedback } from "../feedback.ts";
+import type { FeedbackResult } from "../feedback.ts";
+import type { Piece } from "../feedback-state.ts";
 import { groupCommit } from "../../ledger/group-commit.ts";
 
 /** A piece, and the workspace whose share of the waiting room it takes. */

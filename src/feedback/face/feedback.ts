@@ -4,11 +4,11 @@ import type { Counter } from "../../common/metrics.ts";
 import { createRate } from "../../support/rate.ts";
 import type { Rate } from "../../support/rate.ts";
 import { failureOf } from "../../database/database.ts";
-import { toRefusalOf } from "../../ledger/feedback.ts";
-import type { FeedbackResult, StoredFeedback } from "../../ledger/feedback.ts";
-import { targetOf } from "../../ledger/feedback-state.ts";
-import type { Target } from "../../ledger/feedback-state.ts";
-import type { Session } from "../../ledger/feedback-sessions.ts";
+import { toRefusalOf } from "../feedback.ts";
+import type { FeedbackResult, StoredFeedback } from "../feedback.ts";
+import { targetOf } from "../feedback-state.ts";
+import type { Target } from "../feedback-state.ts";
+import type { Session } from "../feedback-sessions.ts";
 import {
   feedbackAuthor,
   FeedbackBatch,

@@ -3,7 +3,7 @@
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { readDocument } from "./documents.ts";
-import { measuresOf } from "./measures.ts";
+import { measuresOf } from "../ledger/measures.ts";
 
 const batchRecords = 256;
 const batchBytes = 256 * 1024; // of documents

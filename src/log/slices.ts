@@ -3,17 +3,17 @@
 import type { DeploymentId, KeyId } from "../common/ids.ts";
 import type { Database, Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
-import { blocksOfRange } from "./blocks.ts";
-import type { LogRange, TimeRange } from "./blocks.ts";
-import { feedbackOfSlice, noFeedback, readFeedback, testsOfFeedback } from "./feedback-scan.ts";
-import type { FeedbackFilter, FeedbackOf, FeedbackReads, RecordFeedback } from "./feedback-scan.ts";
-import { noVoices, readVoices, voicesOfSlice } from "./feedback-voices.ts";
-import type { VoiceReads, Voices } from "./feedback-voices.ts";
+import { blocksOfRange } from "../ledger/blocks.ts";
+import type { LogRange, TimeRange } from "../ledger/blocks.ts";
+import { feedbackOfSlice, noFeedback, readFeedback, testsOfFeedback } from "../feedback/feedback-scan.ts";
+import type { FeedbackFilter, FeedbackOf, FeedbackReads, RecordFeedback } from "../feedback/feedback-scan.ts";
+import { noVoices, readVoices, voicesOfSlice } from "../feedback/feedback-voices.ts";
+import type { VoiceReads, Voices } from "../feedback/feedback-voices.ts";
 import { isCount } from "../schema/values.ts";
-import { boundLatency } from "./histogram.ts";
-import type { Model, Pricing, RatesAt } from "./pricing.ts";
-import { costAt, ownCost } from "./rates.ts";
-import type { Cost, Rates } from "./rates.ts";
+import { boundLatency } from "../statistics/histogram.ts";
+import type { Model, Pricing, RatesAt } from "../statistics/pricing.ts";
+import { costAt, ownCost } from "../statistics/rates.ts";
+import type { Cost, Rates } from "../statistics/rates.ts";
 
 /** Source of costs: the prices, and the model of each version by the deployment's place in the filter. */
 export type Costing = {

@@ -3,11 +3,11 @@ import type { Page } from "../common/domain.ts";
 import { getOrAdd } from "../support/maps.ts";
 import { defaultPageSize } from "../database/page.ts";
 import type { Database } from "../database/database.ts";
-import { findLogRange, goesOn } from "./blocks.ts";
-import type { LogRange, SearchRequest } from "./blocks.ts";
+import { findLogRange, goesOn } from "../ledger/blocks.ts";
+import type { LogRange, SearchRequest } from "../ledger/blocks.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
-import { scan, scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
+import { scan, scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
 import { addOutcome, emptyOutcomes } from "./tally.ts";
 import type { Outcomes } from "./tally.ts";
 

@@ -2,8 +2,8 @@
 // month, key and deployment, which keeps the ledger balanced.
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
-import { removeMuchFeedback } from "./feedback-removal.ts";
-import type { RecordsSql } from "./feedback-removal.ts";
+import { removeMuchFeedback } from "../feedback/feedback-removal.ts";
+import type { RecordsSql } from "../feedback/feedback-removal.ts";
 
 /** Number of calls and records removed. */
 export type Removed = { calls: number; records: number };

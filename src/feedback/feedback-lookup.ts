@@ -6,11 +6,11 @@ import { getOrAdd } from "../support/maps.ts";
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import type { FeedbackKind, FeedbackSource } from "../schema/feedback.ts";
-import { idAt } from "./blocks.ts";
+import { idAt } from "../ledger/blocks.ts";
 import { bytesOf, recordLimits } from "./feedback-state.ts";
 import type { Count, Piece, State, StoredValue, Subject, Target, Voice, Workspace } from "./feedback-state.ts";
-import { keyLifetime } from "./idempotency-keys.ts";
-import { jsonTable } from "./statements.ts";
+import { keyLifetime } from "../ledger/idempotency-keys.ts";
+import { jsonTable } from "../ledger/statements.ts";
 import { countWaiting, isValid } from "./waiting-feedback.ts";
 
 const hexadecimal = (text: string) => `(instr('0123456789abcdef', ${text}) - 1)`;

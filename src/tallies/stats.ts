@@ -1,12 +1,12 @@
 // Statistics of records, by version and over time. They use the index alone, unless a filter searches documents.
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { createCounter } from "./counting.ts";
 import type { Counted, Division } from "./counting.ts";
 import { countKept, isKept } from "./kept-tallies.ts";
 import type { KeptTallies } from "./kept-tallies.ts";
-import { scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
+import { scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
 
 /** The database with the records, and the cached tallies, if the process keeps them. */
 export type CountSource = { database: Database; kept?: KeptTallies | undefined };

@@ -11,11 +11,11 @@ import {
   increase,
   latencyBucket,
   packed,
-} from "./histogram.ts";
-import type { Histogram } from "./histogram.ts";
-import { amountOf } from "./rates.ts";
-import type { Cost, Rate } from "./rates.ts";
-import type { MeasuredRecord } from "./slices.ts";
+} from "../statistics/histogram.ts";
+import type { Histogram } from "../statistics/histogram.ts";
+import { amountOf } from "../statistics/rates.ts";
+import type { Cost, Rate } from "../statistics/rates.ts";
+import type { MeasuredRecord } from "../log/slices.ts";
 
 /** Costs of some records. */
 export type Costs = { records: number; cost: CostSum };

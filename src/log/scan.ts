@@ -3,12 +3,12 @@
 import type { Amount } from "../support/decimal.ts";
 import { fold } from "../support/fold.ts";
 import type { Database } from "../database/database.ts";
-import type { LogRange } from "./blocks.ts";
+import type { LogRange } from "../ledger/blocks.ts";
 import { matchesDocument, needsDocuments, readDocuments } from "./documents.ts";
 import type { DocumentFilter } from "./documents.ts";
-import { readMuchFeedback } from "./feedback-scan.ts";
-import { unknownModel } from "./pricing.ts";
-import { amountOf } from "./rates.ts";
+import { readMuchFeedback } from "../feedback/feedback-scan.ts";
+import { unknownModel } from "../statistics/pricing.ts";
+import { amountOf } from "../statistics/rates.ts";
 import { decode, readSlice } from "./slices.ts";
 import type { Costing, IndexFilter, MeasuredRecord, Reads, Slice } from "./slices.ts";
 

@@ -3,7 +3,7 @@ import type { DamagedText } from "../schema/ledger.ts";
 import { isFile } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
-import { commitAt, idAt } from "./blocks.ts";
+import { commitAt, idAt } from "../ledger/blocks.ts";
 import { workBytes } from "./documents.ts";
 
 const sliceRows = 1_024;

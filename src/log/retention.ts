@@ -1,12 +1,12 @@
 // Removes the oldest calls or records of one workspace, in the order of the log: the pruned calls of a workspace are
 // then the first ones of each month, as when all workspaces are pruned.
-import { blocksOfRange, commitAt } from "./blocks.ts";
-import type { LogRange } from "./blocks.ts";
+import { blocksOfRange, commitAt } from "../ledger/blocks.ts";
+import type { LogRange } from "../ledger/blocks.ts";
 import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer, integerOrNull } from "../database/row.ts";
-import { removeMuchFeedback } from "./feedback-removal.ts";
-import type { RecordsSql } from "./feedback-removal.ts";
+import { removeMuchFeedback } from "../feedback/feedback-removal.ts";
+import type { RecordsSql } from "../feedback/feedback-removal.ts";
 import { countPruned, storePruning } from "./prune.ts";
 import type { Step } from "./prune.ts";
 

@@ -1,10 +1,10 @@
 // Counts the records of a rollout by arm, and its sessions by the arm in which they began, in each step of the share.
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
-import { noFeedback } from "./feedback-scan.ts";
-import { scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
+import { noFeedback } from "../feedback/feedback-scan.ts";
+import { scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
 import { addRecord, addTally, emptyTally } from "./tally.ts";
 import type { Tally } from "./tally.ts";
 

@@ -2,14 +2,20 @@
 // sequence, which stays valid under repeated looks. Each step of the share is compared separately, because the base
 // rate may have moved.
 import type { CountedStep } from "./arms.ts";
-import { boundedFigures, percentileFigures, ratioFigures, shareFigures, valueFigures } from "./difference-figures.ts";
-import type { FigureOptions, Figures } from "./difference-figures.ts";
+import {
+  boundedFigures,
+  percentileFigures,
+  ratioFigures,
+  shareFigures,
+  valueFigures,
+} from "../statistics/difference-figures.ts";
+import type { FigureOptions, Figures } from "../statistics/difference-figures.ts";
 import { addFeedbackTallies, feedbackMoments, mostFrequent, truesOf } from "./feedback-tally.ts";
 import type { FeedbackTallies, FeedbackTally } from "./feedback-tally.ts";
-import type { Labels } from "./feedback-words.ts";
-import { latencyOf, numberOf } from "./histogram.ts";
-import type { Histogram } from "./histogram.ts";
-import type { Counted, Interval, Moments } from "./intervals.ts";
+import type { Labels } from "../feedback/feedback-words.ts";
+import { latencyOf, numberOf } from "../statistics/histogram.ts";
+import type { Histogram } from "../statistics/histogram.ts";
+import type { Counted, Interval, Moments } from "../statistics/intervals.ts";
 import { momentsOf } from "./summary.ts";
 import type { Tally } from "./tally.ts";
 

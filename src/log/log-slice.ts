@@ -2,7 +2,7 @@
 // list, because rows would take several times as long.
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
-import type { LogRange } from "./blocks.ts";
+import type { LogRange } from "../ledger/blocks.ts";
 import { newlyPruned } from "./recounts.ts";
 
 /** Rows of a table in order of position, as one list for each column. */

@@ -3,9 +3,9 @@ import { readSlotId } from "../common/ids.ts";
 import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
-import type { LogRange } from "./blocks.ts";
-import { scan } from "./scan.ts";
-import type { Costing, MeasuredRecord } from "./slices.ts";
+import type { LogRange } from "../ledger/blocks.ts";
+import { scan } from "../log/scan.ts";
+import type { Costing, MeasuredRecord } from "../log/slices.ts";
 
 export type Placed = { id: RecordId; position: number; deployId: DeploymentId };
 

@@ -2,7 +2,7 @@
 // removed. `:validSince` is the earliest time of feedback that has not expired.
 import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
-import { keyLifetime } from "./idempotency-keys.ts";
+import { keyLifetime } from "../ledger/idempotency-keys.ts";
 
 /**
  * Number of places: for the waiting feedback of a workspace, which triggers of sql/037-count-waiting-feedback.sql

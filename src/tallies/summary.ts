@@ -2,11 +2,19 @@
 import { decimalText, divideAmount, totalOf } from "../support/decimal.ts";
 import type { Figures, RecordStats } from "../schema/ledger.ts";
 import { toFeedbackStats } from "./feedback-tally.ts";
-import type { Labels } from "./feedback-words.ts";
-import { addHistogram, digitsOf, eachCount, latencyBucket, latencyOf, numberOf, percentiles } from "./histogram.ts";
-import type { Histogram } from "./histogram.ts";
-import { wilson } from "./intervals.ts";
-import type { Moments } from "./intervals.ts";
+import type { Labels } from "../feedback/feedback-words.ts";
+import {
+  addHistogram,
+  digitsOf,
+  eachCount,
+  latencyBucket,
+  latencyOf,
+  numberOf,
+  percentiles,
+} from "../statistics/histogram.ts";
+import type { Histogram } from "../statistics/histogram.ts";
+import { wilson } from "../statistics/intervals.ts";
+import type { Moments } from "../statistics/intervals.ts";
 import type { Part } from "./counting.ts";
 import { addSums, emptyPart, totalCost } from "./tally.ts";
 import type { Tally } from "./tally.ts";

@@ -7,14 +7,14 @@ import { sha256 } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
-import type { LogRange, TimeRange } from "./blocks.ts";
+import type { LogRange, TimeRange } from "../ledger/blocks.ts";
 import { createCounter } from "./counting.ts";
 import type { Counter, Division, Group, Interval } from "./counting.ts";
-import { emptyHistogram } from "./histogram.ts";
-import { unknownModel } from "./pricing.ts";
-import { scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
-import type { MeasuredRecord } from "./slices.ts";
+import { emptyHistogram } from "../statistics/histogram.ts";
+import { unknownModel } from "../statistics/pricing.ts";
+import { scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
+import type { MeasuredRecord } from "../log/slices.ts";
 import { bytesOf, packedPart, packedTally } from "./tally.ts";
 
 /**

@@ -1,10 +1,10 @@
 // Counts feedback by name: means of numbers, shares of true, and frequencies of labels.
 import { getOrAdd } from "../support/maps.ts";
 import type { FeedbackKind, FeedbackStats } from "../schema/feedback.ts";
-import { meanInterval, wilson } from "./intervals.ts";
-import type { Moments } from "./intervals.ts";
-import type { RecordFeedback } from "./feedback-scan.ts";
-import type { Labels } from "./feedback-words.ts";
+import { meanInterval, wilson } from "../statistics/intervals.ts";
+import type { Moments } from "../statistics/intervals.ts";
+import type { RecordFeedback } from "../feedback/feedback-scan.ts";
+import type { Labels } from "../feedback/feedback-words.ts";
 
 /** What was counted of a name. The values of booleans are 0 and 1, and labels are numbers of feedback_words. */
 export type FeedbackTally = {

@@ -2,13 +2,13 @@
 // of the moment when the quota was read, even if calls are accepted or pruned during the scan.
 import type { WorkspaceId } from "../common/ids.ts";
 import { endOfMonth, startOfMonth } from "../common/month.ts";
-import { blocksOfRange, commitAt, findLogRange } from "./blocks.ts";
+import { blocksOfRange, commitAt, findLogRange } from "../ledger/blocks.ts";
 import type { Database, Row } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import type { DayUsage } from "../schema/ledger.ts";
 import type { QuotaState } from "../schema/serving.ts";
-import { nextPosition } from "./statements.ts";
-import { usageOf } from "./usage.ts";
+import { nextPosition } from "../ledger/statements.ts";
+import { usageOf } from "../ledger/usage.ts";
 
 /** A key's calls of a deployment. Both ids are empty for calls that were pruned before pruning counted by key. */
 export type KeyUsage = { keyId: string; deployId: string; reads: number; submits: number };

@@ -1,6 +1,6 @@
 // Chooses some of the records that match, by the index alone: the newest ones, or some at random.
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { findPositions } from "./diagnoses.ts";
 import { scanAll } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";

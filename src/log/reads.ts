@@ -2,7 +2,7 @@
 import type { DeploymentId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer } from "../database/row.ts";
-import { blocksOfRange, findLogRange, inTime } from "./blocks.ts";
+import { blocksOfRange, findLogRange, inTime } from "../ledger/blocks.ts";
 
 type ReadFilter = { workspaceId: WorkspaceId; deployIds: DeploymentId[]; from: number; to: number };
 

@@ -5,7 +5,7 @@ import type { Database, Row } from "../database/database.ts";
 import { integer, integerOrNull, text, textOrNull } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
 import type { FeedbackCheck, FeedbackFault } from "../schema/feedback.ts";
-import { idAt } from "./blocks.ts";
+import { idAt } from "../ledger/blocks.ts";
 import { keptChanges } from "./feedback-rows.ts";
 import { recordLimits } from "./feedback-state.ts";
 

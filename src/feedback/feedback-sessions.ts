@@ -5,9 +5,9 @@ import { toSqlJson } from "../common/json-text.ts";
 import type { Database } from "../database/database.ts";
 import { findFirst } from "../database/page.ts";
 import { integer, text } from "../database/row.ts";
-import { isVisible, namedDeployment } from "./authorize.ts";
-import { blocksOfRange } from "./blocks.ts";
-import { jsonTable } from "./statements.ts";
+import { isVisible, namedDeployment } from "../ledger/authorize.ts";
+import { blocksOfRange } from "../ledger/blocks.ts";
+import { jsonTable } from "../ledger/statements.ts";
 
 /** A session of a deployment. */
 export type Session = { deployId: DeploymentRef; sessionId: string };

@@ -1,9 +1,9 @@
 // Agreement of two authors on the records that both judged.
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
+import { findLogRange } from "../ledger/blocks.ts";
 import { mostFrequent } from "./feedback-tally.ts";
-import { scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
+import { scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
 
 /**
  * Number of records that both authors judged, number with the same value, and Cohen's kappa, which may be undefined.

@@ -2,11 +2,11 @@
 import { invalidField } from "../common/errors.ts";
 import { getOrAdd } from "../support/maps.ts";
 import { createFeedbackBound } from "./feedback-bound.ts";
-import { noFeedback } from "./feedback-scan.ts";
+import { noFeedback } from "../feedback/feedback-scan.ts";
 import { addFeedback, addFeedbackTallies } from "./feedback-tally.ts";
 import type { FeedbackTallies } from "./feedback-tally.ts";
-import { addHistogram } from "./histogram.ts";
-import type { MeasuredRecord } from "./slices.ts";
+import { addHistogram } from "../statistics/histogram.ts";
+import type { MeasuredRecord } from "../log/slices.ts";
 import { addHistograms, addRecord, addSums, addTally, emptyPart, emptyTally } from "./tally.ts";
 import type { PartTally, Sums, Tally } from "./tally.ts";
 

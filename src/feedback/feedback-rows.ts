@@ -6,8 +6,8 @@ import { withArgs } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import type { Count, Said, Subject, Voice, Workspace } from "./feedback-state.ts";
-import { blockOf } from "./blocks.ts";
-import { keyLifetime } from "./idempotency-keys.ts";
+import { blockOf } from "../ledger/blocks.ts";
+import { keyLifetime } from "../ledger/idempotency-keys.ts";
 import { isValid, removeExpired, removeWaiting } from "./waiting-feedback.ts";
 
 /** A change to write: a voice's current value or its withdrawal, and its superseded values. */

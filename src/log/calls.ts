@@ -3,8 +3,8 @@ import type { Page } from "../common/domain.ts";
 import type { DeploymentId, KeyId, RolloutId, WorkspaceId } from "../common/ids.ts";
 import { Call } from "../schema/ledger.ts";
 import type { Operation } from "../schema/ledger.ts";
-import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "./blocks.ts";
-import type { LogRange, SearchRequest, TimeRange } from "./blocks.ts";
+import { commitAt, findLogRange, idAt, inTime, newestPositions, readNewest } from "../ledger/blocks.ts";
+import type { LogRange, SearchRequest, TimeRange } from "../ledger/blocks.ts";
 import type { Database } from "../database/database.ts";
 import { readerOf } from "../database/row.ts";
 

@@ -5,7 +5,7 @@ import type { Database } from "../database/database.ts";
 import { text } from "../database/row.ts";
 import { endOfTick } from "../database/yielding.ts";
 import type { LedgerBalance } from "../schema/ledger.ts";
-import type { LogRange } from "./blocks.ts";
+import type { LogRange } from "../ledger/blocks.ts";
 import { readLogSlice } from "./log-slice.ts";
 import type { LogSlice } from "./log-slice.ts";
 import { allWorkspaces, applyPruned, defaultPageRows, readCounts, recountOf } from "./recounts.ts";

@@ -2,10 +2,10 @@
 import type { KeyId } from "../common/ids.ts";
 import { getOrAdd } from "../support/maps.ts";
 import type { Database } from "../database/database.ts";
-import { findLogRange } from "./blocks.ts";
-import { scanAll } from "./scan.ts";
-import type { ScanOptions } from "./scan.ts";
-import type { MeasuredRecord } from "./slices.ts";
+import { findLogRange } from "../ledger/blocks.ts";
+import { scanAll } from "../log/scan.ts";
+import type { ScanOptions } from "../log/scan.ts";
+import type { MeasuredRecord } from "../log/slices.ts";
 import { addAllCosts, addCosts, emptyCosts } from "./tally.ts";
 import type { Costs } from "./tally.ts";
 
