@@ -9,7 +9,7 @@ import { recordLimits } from "../src/feedback/feedback-state.ts";
 import { keptChanges } from "../src/feedback/feedback-rows.ts";
 import { keyLifetime } from "../src/ledger/idempotency-keys.ts";
 import { waitingLimits } from "../src/feedback/waiting-feedback.ts";
-import * as v from "../src/management/values.ts";
+import * as v from "../src/management/kernel/values.ts";
 import { feedbackAuthor, feedbackComment, maxFeedbackItems } from "../src/schema/feedback.ts";
 import { metaOf } from "../src/schema/struct.ts";
 import { maxItems } from "../src/schema/submits.ts";

@@ -2,8 +2,8 @@
 import { adminPath } from "../src/http/face.ts";
 import { tools } from "../src/mcp/tools.ts";
 import { groups } from "../src/management/index.ts";
-import { describeRole } from "../src/management/declare.ts";
-import type { AnyOperation } from "../src/management/operation.ts";
+import { describeRole } from "../src/management/kernel/declare.ts";
+import type { AnyOperation } from "../src/management/kernel/operation.ts";
 
 /** `201`, `export as ndjson or csv`, `pages`, `ETag` and so on. */
 const answersOf = ({ answers, formats = [], paged, revision = [], conflicts, requests }: AnyOperation): string =>

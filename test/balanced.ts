@@ -1,7 +1,7 @@
 // The one assertion that the ledger balances: it shows the ledgers that do not, with their counts and what was expected.
 import * as assert from "uvu/assert";
 import type { WorkspaceId } from "../src/common/ids.ts";
-import type { Session } from "../src/management/operation.ts";
+import type { Session } from "../src/management/kernel/operation.ts";
 import { managementOf, verify } from "./actions.ts";
 import { openDatabase } from "../src/database/file/open.ts";
 import type { FeedbackCheck } from "../src/schema/feedback.ts";

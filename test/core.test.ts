@@ -45,7 +45,7 @@ if (currentRuntime === "Node") {
 
   test("with management, a Worker has all of it", async () => {
     const { files } = await bundle("default", "src/worker.ts");
-    assert.ok(files.includes("src/faces/management.ts") && files.includes("src/management/workspaces.ts"));
+    assert.ok(files.includes("src/faces/management.ts") && files.includes("src/management/kernel/workspaces.ts"));
   });
 }
 

@@ -1,6 +1,6 @@
 // A small world for tests: a real database in memory, a fixed clock, one of everything, and the service on it.
-import type { Session } from "../src/management/operation.ts";
-import { readPromptFile } from "../src/management/prompt-file.ts";
+import type { Session } from "../src/management/kernel/operation.ts";
+import { readPromptFile } from "../src/management/prompts/prompt-file.ts";
 import "./digests.ts";
 import { createApiKey, createDeployment, createPrompt, createWorkspace, managementOf, noon } from "./actions.ts";
 import type { LogFormat, LogLevel } from "../src/common/log.ts";

@@ -93,7 +93,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["aws4fetch", "runtime/s3.ts"],
   ["age-encryption", "runtime/backup-encryption.ts"],
   ["@scure/base", "runtime/backup-key.ts"],
-  ["diff", "management/prompt-text.ts"],
+  ["diff", "management/prompts/prompt-text.ts"],
   ["d3-scale", "console/parts/chart.tsx"],
   ["d3-shape", "console/parts/chart.tsx"],
 ];

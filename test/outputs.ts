@@ -1,8 +1,8 @@
 // Holds the answers that tests get from management to the shapes that operations declare: members, and bounds of numbers and
 // texts. OpenAPI, the types of embedders and the tools of MCP promise them.
-import { ExportText } from "../src/management/export.ts";
+import { ExportText } from "../src/management/kernel/export.ts";
 import { operations } from "../src/management/index.ts";
-import type { AnyOperation } from "../src/management/operation.ts";
+import type { AnyOperation } from "../src/management/kernel/operation.ts";
 import { check } from "../src/schema/struct.ts";
 import type { Struct } from "../src/schema/struct.ts";
 import type { Answer } from "./helpers.ts";

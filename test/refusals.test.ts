@@ -46,7 +46,7 @@ test("refusals of an input name its field", () => {
     // Composed wrongly in code.
     "console/face.ts",
     // Whole files of the command line.
-    "management/prompt-file.ts",
+    "management/prompts/prompt-file.ts",
     "mcp/face.ts",
   ]);
 });

@@ -1,14 +1,14 @@
 // Shows keys, tokens, workspaces and the audit log on the command line.
-import { createApiKey, listApiKeys, rotateApiKey } from "../management/api-keys.ts";
-import type { ApiKey } from "../management/api-keys.ts";
-import { exportAuditEntries, listAuditEntries } from "../management/audit.ts";
-import type { AuditEntry } from "../management/audit.ts";
-import { deleteWorkspace } from "../management/deletion.ts";
-import type { StatusName } from "../management/statuses.ts";
-import { createToken, listTokens, rotateToken } from "../management/tokens.ts";
-import type { Token } from "../management/tokens.ts";
-import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/workspaces.ts";
-import type { Workspace } from "../management/workspaces.ts";
+import { createApiKey, listApiKeys, rotateApiKey } from "../management/access/api-keys.ts";
+import type { ApiKey } from "../management/access/api-keys.ts";
+import { exportAuditEntries, listAuditEntries } from "../management/events/audit.ts";
+import type { AuditEntry } from "../management/events/audit.ts";
+import { deleteWorkspace } from "../management/access/deletion.ts";
+import type { StatusName } from "../management/kernel/statuses.ts";
+import { createToken, listTokens, rotateToken } from "../management/access/tokens.ts";
+import type { Token } from "../management/access/tokens.ts";
+import { createWorkspace, listWorkspaces, updateWorkspace } from "../management/kernel/workspaces.ts";
+import type { Workspace } from "../management/kernel/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
 import { show, showSecret } from "./command.ts";
 import type { Outcome } from "./command.ts";

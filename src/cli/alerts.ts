@@ -1,9 +1,9 @@
 // Shows alerts on the command line.
 import { durationText } from "../support/duration.ts";
-import { muteAlert, unmuteAlert, updateAlert } from "../management/alert-changes.ts";
-import { readCondition, valueText } from "../management/alert-conditions.ts";
-import { createAlert, deleteAlert, listAlerts, readAlert } from "../management/alerts.ts";
-import type { Alert, AlertWithChanges } from "../management/alerts.ts";
+import { muteAlert, unmuteAlert, updateAlert } from "../management/events/alert-changes.ts";
+import { readCondition, valueText } from "../management/events/alert-conditions.ts";
+import { createAlert, deleteAlert, listAlerts, readAlert } from "../management/events/alerts.ts";
+import type { Alert, AlertWithChanges } from "../management/events/alerts.ts";
 import type { CommandContext, Outcome } from "./command.ts";
 import { format } from "./format.ts";
 import { present } from "./operation-commands.ts";

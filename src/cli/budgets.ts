@@ -1,6 +1,6 @@
 // Shows budgets on the command line.
-import { listBudgets, updateBudget } from "../management/budgets.ts";
-import type { BudgetState } from "../management/budgets.ts";
+import { listBudgets, updateBudget } from "../management/money/budgets.ts";
+import type { BudgetState } from "../management/money/budgets.ts";
 import { present } from "./operation-commands.ts";
 
 /** The most important columns come first, because a narrow terminal shows the last ones below. */

@@ -1,14 +1,14 @@
 // Lists of prompts with their deployments, of deployments with their prompts, and histories with rollback targets.
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
-import { operator } from "../management/change-requests.ts";
-import { listDeploymentChanges } from "../management/deployment-changes.ts";
-import { listDeployments } from "../management/deployments.ts";
-import type { Deployment } from "../management/deployments.ts";
-import { findLastLive, findRollbackTargets } from "../management/history.ts";
-import type { DeploymentChange } from "../management/history.ts";
-import { shortCommit } from "../management/origin.ts";
-import { describeRollout } from "../management/rollouts.ts";
-import { listPrompts } from "../management/prompts.ts";
+import { operator } from "../management/deployments/change-requests.ts";
+import { listDeploymentChanges } from "../management/deployments/deployment-changes.ts";
+import { listDeployments } from "../management/deployments/deployments.ts";
+import type { Deployment } from "../management/deployments/deployments.ts";
+import { findLastLive, findRollbackTargets } from "../management/deployments/history.ts";
+import type { DeploymentChange } from "../management/deployments/history.ts";
+import { shortCommit } from "../management/kernel/origin.ts";
+import { describeRollout } from "../management/terms/rollouts.ts";
+import { listPrompts } from "../management/prompts/prompts.ts";
 import type { Call, Outcome } from "./command.ts";
 import { readAll } from "./lists.ts";
 

@@ -5,12 +5,12 @@ import {
   getChangeRequest,
   listChangeRequests,
   withdrawChangeRequest,
-} from "../management/change-request-operations.ts";
-import { makerOf } from "../management/change-requests.ts";
-import type { ChangeRequest } from "../management/change-requests.ts";
-import type { DeploymentResult } from "../management/deployments.ts";
-import { compareStats } from "../management/compare.ts";
-import { diffVersions } from "../management/renderings.ts";
+} from "../management/deployments/change-request-operations.ts";
+import { makerOf } from "../management/deployments/change-requests.ts";
+import type { ChangeRequest } from "../management/deployments/change-requests.ts";
+import type { DeploymentResult } from "../management/deployments/deployments.ts";
+import { compareStats } from "../management/records/compare.ts";
+import { diffVersions } from "../management/prompts/renderings.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";
 import { format, stripControls } from "./format.ts";
 import { present } from "./operation-commands.ts";

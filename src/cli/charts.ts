@@ -1,8 +1,8 @@
 // Numbers for people: tables with small bar charts of block characters, and sparklines.
 import { dollarText } from "../support/dollars.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import type { MonthCosts } from "../management/costs.ts";
-import type { Usage } from "../management/usage.ts";
+import type { MonthCosts } from "../management/records/costs.ts";
+import type { Usage } from "../management/records/usage.ts";
 import type { DayUsage } from "../schema/ledger.ts";
 import { format, formatTime, formatValue } from "./format.ts";
 import { layOut, wrap } from "./table.ts";

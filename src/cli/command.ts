@@ -1,5 +1,5 @@
 // A command, its context and its outcome.
-import type { Operation } from "../management/operation.ts";
+import type { Operation } from "../management/kernel/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import { format } from "./format.ts";

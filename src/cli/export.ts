@@ -1,9 +1,9 @@
 // Writes exports while they arrive, so that no export is in memory as a whole.
-import type { Export, ExportFormat } from "../management/export.ts";
+import type { Export, ExportFormat } from "../management/kernel/export.ts";
 import { createGuard } from "../support/ci-text.ts";
 import { invalid, Refusal, unusable } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
-import type { Operation } from "../management/operation.ts";
+import type { Operation } from "../management/kernel/operation.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { CommandContext, Outcome } from "./command.ts";
 

@@ -1,7 +1,7 @@
 // Reads feedback from files: JSON with one piece per line, and CSV with a header, as spreadsheets write it (RFC 4180).
 import { invalid } from "../common/errors.ts";
 import { findJsonFault } from "../support/json-fault.ts";
-import { ImportedFeedback } from "../management/feedback.ts";
+import { ImportedFeedback } from "../management/feedback/feedback.ts";
 import type { FeedbackValue } from "../schema/feedback.ts";
 import { check } from "../schema/struct.ts";
 import { readNumber } from "./placeholders.ts";

@@ -2,11 +2,11 @@
 // and its statistics in words.
 import { stringify } from "../common/json-text.ts";
 import { eachPage } from "../database/page.ts";
-import { readFeedbackAgreement } from "../management/feedback-agreement.ts";
-import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/feedback-names.ts";
-import type { FeedbackNameRule } from "../management/feedback-names.ts";
-import { addFeedback, importFeedback, removeFeedback, showFeedback } from "../management/feedback.ts";
-import type { ImportedFeedback, RecordFeedback } from "../management/feedback.ts";
+import { readFeedbackAgreement } from "../management/feedback/feedback-agreement.ts";
+import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../management/terms/feedback-names.ts";
+import type { FeedbackNameRule } from "../management/terms/feedback-names.ts";
+import { addFeedback, importFeedback, removeFeedback, showFeedback } from "../management/feedback/feedback.ts";
+import type { ImportedFeedback, RecordFeedback } from "../management/feedback/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackAnswer, FeedbackStats } from "../schema/feedback.ts";
 import { isObject } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

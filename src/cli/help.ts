@@ -1,5 +1,5 @@
 // The help of the command line: an overview, and the explanation of a noun or of a command.
-import { roles } from "../management/operation.ts";
+import { roles } from "../management/kernel/operation.ts";
 import type { Command } from "./command.ts";
 import { commands, findByName } from "./commands.ts";
 import { guess, orderOf, usageOf } from "./parameters.ts";

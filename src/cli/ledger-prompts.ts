@@ -2,14 +2,14 @@
 import { groupBy } from "../support/group-by.ts";
 import type { DeploymentId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Authorship, LedgerDeployment, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
-import { listDeploymentChanges } from "../management/deployment-changes.ts";
-import { listDeployments } from "../management/deployments.ts";
-import type { Deployment } from "../management/deployments.ts";
-import { listPromptContents } from "../management/prompt-contents.ts";
-import type { PromptContents } from "../management/prompt-contents.ts";
-import { contentIn } from "../management/prompt-text.ts";
-import { listPrompts } from "../management/prompts.ts";
-import { getPromptVersion } from "../management/versions.ts";
+import { listDeploymentChanges } from "../management/deployments/deployment-changes.ts";
+import { listDeployments } from "../management/deployments/deployments.ts";
+import type { Deployment } from "../management/deployments/deployments.ts";
+import { listPromptContents } from "../management/prompts/prompt-contents.ts";
+import type { PromptContents } from "../management/prompts/prompt-contents.ts";
+import { contentIn } from "../management/prompts/prompt-text.ts";
+import { listPrompts } from "../management/prompts/prompts.ts";
+import { getPromptVersion } from "../management/prompts/versions.ts";
 import type { Call } from "./command.ts";
 import { pagesOf, readAll } from "./lists.ts";
 

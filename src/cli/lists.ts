@@ -1,7 +1,7 @@
 // Lists, which operations return in pages.
 import type { Page, PageRequest } from "../common/domain.ts";
 import { unusable } from "../common/errors.ts";
-import type { Operation } from "../management/operation.ts";
+import type { Operation } from "../management/kernel/operation.ts";
 import { createCursorCheck, eachPage } from "../database/page.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call, CommandContext, Outcome } from "./command.ts";

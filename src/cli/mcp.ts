@@ -4,7 +4,7 @@ import { invalid, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { mcpPath } from "../http/face.ts";
 import { toRefusal } from "../http/respond.ts";
-import type { Role } from "../management/operation.ts";
+import type { Role } from "../management/kernel/operation.ts";
 import { readLines, tooLong } from "../runtime/lines.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";

@@ -1,6 +1,6 @@
 // Makes commands of operations. The usage line of an operation maps arguments to the members of its input.
-import { describeRole } from "../management/declare.ts";
-import type { AnyOperation, Operation } from "../management/operation.ts";
+import { describeRole } from "../management/kernel/declare.ts";
+import type { AnyOperation, Operation } from "../management/kernel/operation.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command, CommandContext, Outcome } from "./command.ts";
 import { exportItems } from "./export.ts";

@@ -1,5 +1,5 @@
 // The commit that a release comes from, from variables of CI or else from git.
-import type { Origin } from "../management/origin.ts";
+import type { Origin } from "../management/kernel/origin.ts";
 import { findHead, findUncommitted, withoutPassword } from "../runtime/git.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -3,8 +3,8 @@
 import { invalid } from "../common/errors.ts";
 import { media } from "../statistics/rates.ts";
 import type { Medium } from "../statistics/rates.ts";
-import { termsOf } from "../management/prices.ts";
-import type { GivenTier, PriceTerms } from "../management/prices.ts";
+import { termsOf } from "../management/prompts/prices.ts";
+import type { GivenTier, PriceTerms } from "../management/prompts/prices.ts";
 import { isObject } from "../schema/struct.ts";
 import { isCount } from "../schema/values.ts";
 import { modelPatternsOf } from "./price-patterns.ts";

@@ -1,8 +1,8 @@
 // Shows prices on the command line, and imports them.
 import { groupBy } from "../support/group-by.ts";
-import { readTier, tierText } from "../management/price-tiers.ts";
-import { areSameTerms, listPrices, setPrice, setPrices } from "../management/prices.ts";
-import type { GivenPrice, Price, PriceTerms } from "../management/prices.ts";
+import { readTier, tierText } from "../management/prompts/price-tiers.ts";
+import { areSameTerms, listPrices, setPrice, setPrices } from "../management/prompts/prices.ts";
+import type { GivenPrice, Price, PriceTerms } from "../management/prompts/prices.ts";
 import type { Arguments } from "./arguments.ts";
 import { show } from "./command.ts";
 import { counted, format, formatTime } from "./format.ts";

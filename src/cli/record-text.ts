@@ -1,7 +1,7 @@
 // Formats a record for people: its input and output as written, or as a conversation if they hold messages.
 import { jsonText, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
-import { findConversation } from "../management/conversation.ts";
-import { describeJson, describeMessage, describeText } from "../management/prompt-text.ts";
+import { findConversation } from "../management/records/conversation.ts";
+import { describeJson, describeMessage, describeText } from "../management/prompts/prompt-text.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { feedbackOf, recordCell, toFeedbackRow } from "./feedback.ts";
 import { format, indented } from "./format.ts";

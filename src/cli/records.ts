@@ -4,26 +4,26 @@ import type { DeploymentId, RecordId } from "../common/ids.ts";
 import { monthOf } from "../common/month.ts";
 import { describeDamaged } from "../log/damaged-texts.ts";
 import { describeFeedbackCheck } from "../feedback/verify-feedback.ts";
-import { compareStats } from "../management/compare.ts";
-import { readCosts } from "../management/costs.ts";
-import { percent } from "../management/progress.ts";
-import { prune } from "../management/prune.ts";
+import { compareStats } from "../management/records/compare.ts";
+import { readCosts } from "../management/records/costs.ts";
+import { percent } from "../management/kernel/progress.ts";
+import { prune } from "../management/records/prune.ts";
 import {
   deleteDiagnosis,
   deleteSession,
   getDiagnosis,
   listDiagnoses,
   listWorkspaceDiagnoses,
-} from "../management/records.ts";
-import type { Deletion } from "../management/records.ts";
-import { reindex } from "../management/reindex.ts";
-import { listRollouts } from "../management/rollout-operations.ts";
-import { readRolloutStats } from "../management/rollout-stats.ts";
-import { deleteWorkspaceSession, listSessions, showSession } from "../management/sessions.ts";
-import type { Session } from "../management/sessions.ts";
-import { readStats, readWorkspaceStats } from "../management/stats.ts";
-import { readUsage } from "../management/usage.ts";
-import { verify } from "../management/verify.ts";
+} from "../management/records/records.ts";
+import type { Deletion } from "../management/records/records.ts";
+import { reindex } from "../management/records/reindex.ts";
+import { listRollouts } from "../management/deployments/rollout-operations.ts";
+import { readRolloutStats } from "../management/records/rollout-stats.ts";
+import { deleteWorkspaceSession, listSessions, showSession } from "../management/records/sessions.ts";
+import type { Session } from "../management/records/sessions.ts";
+import { readStats, readWorkspaceStats } from "../management/records/stats.ts";
+import { readUsage } from "../management/records/usage.ts";
+import { verify } from "../management/verify/verify.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import type { Arguments } from "./arguments.ts";
 import { costsText, usageText, usedUpText } from "./charts.ts";

@@ -1,12 +1,12 @@
 // Runs operations on a remote service, over its management API.
-import { exportFormats, mediaTypes } from "../management/export.ts";
+import { exportFormats, mediaTypes } from "../management/kernel/export.ts";
 import { adminTokenFault } from "../http/settings.ts";
 import { isApiKey, isId, isToken } from "../common/ids.ts";
 import { conflict, invalid, notFound, Refusal, unusable } from "../common/errors.ts";
 import { adminPath } from "../http/face.ts";
 import { stringify } from "../common/json-text.ts";
-import { namesActor } from "../management/operation.ts";
-import type { AnyOperation } from "../management/operation.ts";
+import { namesActor } from "../management/kernel/operation.ts";
+import type { AnyOperation } from "../management/kernel/operation.ts";
 import { fetchOnce } from "../runtime/terminal.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { readTrusted } from "../schema/parse.ts";

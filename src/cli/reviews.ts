@@ -1,14 +1,14 @@
 // Shows reviews on the command line, and works through them.
-import { getDiagnosis } from "../management/records.ts";
+import { getDiagnosis } from "../management/records/records.ts";
 import {
   finishReviewRecord,
   returnReviewRecord,
   skipReviewRecord,
   takeReviewRecord,
-} from "../management/review-records.ts";
-import type { ReviewRecord } from "../management/review-records.ts";
-import type { Review, ReviewWithReviewers } from "../management/review-progress.ts";
-import { createReview, listReviews, showReview } from "../management/reviews.ts";
+} from "../management/feedback/review-records.ts";
+import type { ReviewRecord } from "../management/feedback/review-records.ts";
+import type { Review, ReviewWithReviewers } from "../management/feedback/review-progress.ts";
+import { createReview, listReviews, showReview } from "../management/feedback/reviews.ts";
 import { show } from "./command.ts";
 import type { Outcome } from "./command.ts";
 import { format, stripControls } from "./format.ts";

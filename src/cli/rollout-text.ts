@@ -1,7 +1,7 @@
 // Statistics of a rollout for people: the arms side by side, and what is known of each difference.
-import { feedbackNotCompared } from "../management/rollout-stats.ts";
-import type { RolloutStats } from "../management/rollout-stats.ts";
-import { amountText, measureName } from "../management/rollout-sentences.ts";
+import { feedbackNotCompared } from "../management/records/rollout-stats.ts";
+import type { RolloutStats } from "../management/records/rollout-stats.ts";
+import { amountText, measureName } from "../management/terms/rollout-sentences.ts";
 import { numberText, percentOf } from "./charts.ts";
 import { format } from "./format.ts";
 import { layOut, wrap } from "./table.ts";

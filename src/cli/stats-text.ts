@@ -1,8 +1,8 @@
 // Statistics for people: a block of numbers for each version, sparklines over time, and comparisons side by side.
 import { dollarText } from "../support/dollars.ts";
-import type { Comparison } from "../management/compare.ts";
-import { feedbackLeftOut } from "../management/stats.ts";
-import type { Stats, WorkspaceStats } from "../management/stats.ts";
+import type { Comparison } from "../management/records/compare.ts";
+import { feedbackLeftOut } from "../management/records/stats.ts";
+import type { Stats, WorkspaceStats } from "../management/records/stats.ts";
 import type { FiguresPoint, RecordStats } from "../schema/ledger.ts";
 import { bar, countTable, numberText, percentOf, sparkline } from "./charts.ts";
 import { meaningOf, statsLine } from "./feedback.ts";

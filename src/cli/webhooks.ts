@@ -1,10 +1,14 @@
 // Shows webhooks and their deliveries on the command line. Credentials come from files, since process lists show
 // arguments.
-import { listWebhookDeliveries, resendWebhookDeliveries, testWebhook } from "../management/webhook-deliveries.ts";
-import type { Delivery } from "../management/webhook-deliveries.ts";
-import { rotateWebhook, updateWebhook } from "../management/webhook-changes.ts";
-import { createWebhook, listWebhooks } from "../management/webhooks.ts";
-import type { NewWebhook, Webhook } from "../management/webhooks.ts";
+import {
+  listWebhookDeliveries,
+  resendWebhookDeliveries,
+  testWebhook,
+} from "../management/events/webhook-deliveries.ts";
+import type { Delivery } from "../management/events/webhook-deliveries.ts";
+import { rotateWebhook, updateWebhook } from "../management/events/webhook-changes.ts";
+import { createWebhook, listWebhooks } from "../management/events/webhooks.ts";
+import type { NewWebhook, Webhook } from "../management/events/webhooks.ts";
 import { show, showSecret } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { formatElapsed, formatTime } from "./format.ts";

@@ -1,8 +1,8 @@
 // Finds the workspace of a command, before its operation is called.
 import { conflict, notFound } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import { listWorkspaces } from "../management/workspaces.ts";
-import type { Workspace } from "../management/workspaces.ts";
+import { listWorkspaces } from "../management/kernel/workspaces.ts";
+import type { Workspace } from "../management/kernel/workspaces.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Call } from "./command.ts";
 import { readAll } from "./lists.ts";

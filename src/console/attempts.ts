@@ -2,8 +2,8 @@
 // cookie is sealed, and on https no other host of the domain can set it.
 import { createCache } from "../common/cache.ts";
 import type { Attempt } from "../faces/sign-in/identity-provider.ts";
-import type { SecretKey } from "../management/service-secret.ts";
-import type { Store } from "../management/operation.ts";
+import type { SecretKey } from "../management/kernel/service-secret.ts";
+import type { Store } from "../management/kernel/operation.ts";
 import { seal, unseal } from "./seals.ts";
 import { readNamedCookie } from "./sessions.ts";
 

@@ -1,6 +1,6 @@
 // Reads messages from JSON text, of a prompt or of an application's input or output, and the other members of a record.
 import { indent, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
-import { findConversation } from "../management/conversation.ts";
+import { findConversation } from "../management/records/conversation.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { isObject } from "../schema/struct.ts";
 

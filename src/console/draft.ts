@@ -3,9 +3,9 @@
 import { invalidField, Refusal, refusalAt } from "../common/errors.ts";
 import { describeJsonFault } from "../support/json-fault.ts";
 import { indent, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
-import { faultsOfDeclarations, toDeclarations } from "../management/declarations.ts";
-import type { Declarations } from "../management/declarations.ts";
-import type { PromptContent } from "../management/prompt-text.ts";
+import { faultsOfDeclarations, toDeclarations } from "../management/prompts/declarations.ts";
+import type { Declarations } from "../management/prompts/declarations.ts";
+import type { PromptContent } from "../management/prompts/prompt-text.ts";
 import { parseObject } from "../schema/parse.ts";
 
 /**

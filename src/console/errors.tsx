@@ -3,7 +3,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Refusal } from "../common/errors.ts";
-import type { Caller } from "../management/operation.ts";
+import type { Caller } from "../management/kernel/operation.ts";
 import { Fragment, h } from "./html.ts";
 import type { Html } from "./html.ts";
 import type { View } from "./page.ts";

@@ -1,5 +1,5 @@
 // The console as a face: finds the page, signs people in and out, and shows refusals as pages.
-import type { BackupState } from "../management/backup-notices.ts";
+import type { BackupState } from "../management/upkeep/backup-notices.ts";
 import { invalid, methodNotAllowed, Refusal, unknownPath } from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
@@ -19,9 +19,9 @@ import { createRouter } from "../http/router.ts";
 import { checkBeside, checkOptions } from "../http/settings.ts";
 import type { NoOptions } from "../http/settings.ts";
 import { createReadUnknown } from "../faces/sign-in/unknown-senders.ts";
-import { ownerOf, perform } from "../management/operation.ts";
-import type { Caller, Store } from "../management/operation.ts";
-import { getWorkspace } from "../management/workspaces.ts";
+import { ownerOf, perform } from "../management/kernel/operation.ts";
+import type { Caller, Store } from "../management/kernel/operation.ts";
+import { getWorkspace } from "../management/kernel/workspaces.ts";
 import { createLinks, createSessions, findCaller, readCookie } from "./sessions.ts";
 import type { LinkOptions } from "./sessions.ts";
 import { consoleFrom, findAsset, rootOf, serviceAddress } from "./addresses.ts";

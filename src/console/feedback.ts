@@ -2,9 +2,9 @@
 import { invalidField, wrongField } from "../common/errors.ts";
 import type { RecordId } from "../common/ids.ts";
 import { numberPattern, stringify } from "../common/json-text.ts";
-import { addFeedback, authorOf, digestFeedback, removeFeedback } from "../management/feedback.ts";
-import { listFeedbackNames } from "../management/feedback-names.ts";
-import type { FeedbackNameRule } from "../management/feedback-names.ts";
+import { addFeedback, authorOf, digestFeedback, removeFeedback } from "../management/feedback/feedback.ts";
+import { listFeedbackNames } from "../management/terms/feedback-names.ts";
+import type { FeedbackNameRule } from "../management/terms/feedback-names.ts";
 import type { FeedbackDigest } from "../log/record-feedback.ts";
 import type { Feedback, FeedbackKind, FeedbackValue } from "../schema/feedback.ts";
 import type { Diagnosis } from "../schema/ledger.ts";

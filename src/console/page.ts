@@ -1,16 +1,16 @@
 // A page and its request: operations of management, called by the person who is signed in.
 import type { Page as ListPage } from "../common/domain.ts";
-import type { BackupState } from "../management/backup-notices.ts";
+import type { BackupState } from "../management/upkeep/backup-notices.ts";
 import { wrongField } from "../common/errors.ts";
 import type { Refusal } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import type { Answer } from "../http/respond.ts";
-import { allNouns } from "../management/nouns.ts";
-import type { nouns } from "../management/nouns.ts";
-import { hasRole, protectedRole } from "../management/operation.ts";
-import type { Export } from "../management/export.ts";
-import type { Caller, Operation } from "../management/operation.ts";
-import type { Workspace } from "../management/workspaces.ts";
+import { allNouns } from "../management/kernel/nouns.ts";
+import type { nouns } from "../management/kernel/nouns.ts";
+import { hasRole, protectedRole } from "../management/kernel/operation.ts";
+import type { Export } from "../management/kernel/export.ts";
+import type { Caller, Operation } from "../management/kernel/operation.ts";
+import type { Workspace } from "../management/kernel/workspaces.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { groupBy } from "../support/group-by.ts";

@@ -13,7 +13,7 @@ import { pageAnswer, pageHeaders } from "./safety.ts";
 import { h, toHtml } from "./html.ts";
 import { documentOf, readyPart, waitingPart } from "./parts/layout.tsx";
 import type { FramedView } from "./parts/layout.tsx";
-import { percent } from "../management/progress.ts";
+import { percent } from "../management/kernel/progress.ts";
 
 /** The progress of the work for a page: what it reported last, and whether the reader of the page has left. */
 export type Progress = { words: string; share?: number | undefined; hasLeft: boolean };

@@ -6,7 +6,7 @@ import type { Provider } from "../faces/sign-in/people.ts";
 import { readQuery } from "../http/query.ts";
 import type { Answer } from "../http/respond.ts";
 import { causeOf } from "../faces/sign-in/sign-in-fault.ts";
-import type { SecretKey } from "../management/service-secret.ts";
+import type { SecretKey } from "../management/kernel/service-secret.ts";
 import { rootOf } from "./addresses.ts";
 import { again } from "./entrance.ts";
 import type { EntranceState } from "./entrance.ts";

@@ -1,6 +1,6 @@
 // Seals texts for cookies: a browser can neither read nor alter them. A seal is for one purpose.
-import { cipherOf, ivBytes } from "../management/service-secret.ts";
-import type { SecretKey } from "../management/service-secret.ts";
+import { cipherOf, ivBytes } from "../management/kernel/service-secret.ts";
+import type { SecretKey } from "../management/kernel/service-secret.ts";
 
 /** A text that was sealed. Its id is the random part of its seal. */
 export type Sealed = { id: string; text: string };

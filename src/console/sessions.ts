@@ -10,10 +10,10 @@ import { invalidAdminToken, Refusal, tooManyFailures } from "../common/errors.ts
 import { newToken } from "../common/ids.ts";
 import type { Gate, ManagementAccess } from "../faces/management-access.ts";
 import type { People } from "../faces/sign-in/people.ts";
-import type { Caller, Store } from "../management/operation.ts";
-import { requireWorkspace } from "../management/people.ts";
-import { importSecret, importSecretWith } from "../management/service-secret.ts";
-import type { SecretKey } from "../management/service-secret.ts";
+import type { Caller, Store } from "../management/kernel/operation.ts";
+import { requireWorkspace } from "../management/kernel/people.ts";
+import { importSecret, importSecretWith } from "../management/kernel/service-secret.ts";
+import type { SecretKey } from "../management/kernel/service-secret.ts";
 import { isKnownSecure } from "./addresses.ts";
 import { isFromElsewhere } from "./safety.ts";
 import { seal, unseal } from "./seals.ts";

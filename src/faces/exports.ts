@@ -3,7 +3,7 @@ import { bounds } from "../support/bounds.ts";
 import { exportsOverloaded, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { createShares } from "../common/shares.ts";
-import type { Export } from "../management/export.ts";
+import type { Export } from "../management/kernel/export.ts";
 import type { Context, RequestContext } from "../http/context.ts";
 import { streamed } from "../http/respond.ts";
 import type { Answer, HeaderValues } from "../http/respond.ts";

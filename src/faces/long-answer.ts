@@ -2,10 +2,10 @@
 // more is read once the client has disconnected.
 import { stringify } from "../common/json-text.ts";
 import { withTimeout } from "../common/timeout.ts";
-import { mediaTypes } from "../management/export.ts";
-import type { Export } from "../management/export.ts";
-import { ownerOf, perform } from "../management/operation.ts";
-import type { AnyOperation, Caller } from "../management/operation.ts";
+import { mediaTypes } from "../management/kernel/export.ts";
+import type { Export } from "../management/kernel/export.ts";
+import { ownerOf, perform } from "../management/kernel/operation.ts";
+import type { AnyOperation, Caller } from "../management/kernel/operation.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import type { Context, RequestContext } from "../http/context.ts";
 import { logStreamErrors } from "./exports.ts";

@@ -1,6 +1,6 @@
 // Reads the input of an operation from path, query, headers and body.
 import { fieldInUrl, givenTwice, invalidRevision, noRevision, revisionInBody } from "../common/errors.ts";
-import type { AnyOperation } from "../management/operation.ts";
+import type { AnyOperation } from "../management/kernel/operation.ts";
 import { parseObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { schemaOf } from "../schema/struct.ts";

@@ -1,9 +1,9 @@
 // Describes the management API in OpenAPI, from its operations.
-import { mediaTypes } from "../management/export.ts";
-import type { ExportFormat } from "../management/export.ts";
+import { mediaTypes } from "../management/kernel/export.ts";
+import type { ExportFormat } from "../management/kernel/export.ts";
 import type { Group } from "../management/index.ts";
-import { describeRole } from "../management/declare.ts";
-import type { AnyOperation, OperationRefusal } from "../management/operation.ts";
+import { describeRole } from "../management/kernel/declare.ts";
+import type { AnyOperation, OperationRefusal } from "../management/kernel/operation.ts";
 import * as errors from "../common/errors.ts";
 import type { ErrorKind } from "../common/errors.ts";
 import { CodedError } from "../schema/serving.ts";

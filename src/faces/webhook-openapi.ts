@@ -1,6 +1,6 @@
 // Describes webhooks in OpenAPI: the body of a delivery, with the types of events and their meanings.
-import { eventTypes } from "../management/event-types.ts";
-import { Event } from "../management/events.ts";
+import { eventTypes } from "../management/kernel/event-types.ts";
+import { Event } from "../management/events/events.ts";
 import { described, predicate, refer, shape } from "../schema/struct.ts";
 import * as v from "../schema/values.ts";
 import type { Part } from "../http/face.ts";

@@ -1,6 +1,6 @@
 // Bundles of prompts: client snapshots for applications that ship with their prompts.
 import { stringify } from "../common/json-text.ts";
-import type { PromptContent } from "../management/prompt-text.ts";
+import type { PromptContent } from "../management/prompts/prompt-text.ts";
 import type { TypedPrompt } from "./types.ts";
 
 /** A prompt of a bundle. `version` is 0 if unknown, as for a file: then records name no version. */

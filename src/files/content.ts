@@ -1,6 +1,6 @@
 // The content of a prompt file, whatever its format.
 import { jsonText, readItems, readMembers, stringify, toDecimal } from "../common/json-text.ts";
-import type { Declarations } from "../management/declarations.ts";
+import type { Declarations } from "../management/prompts/declarations.ts";
 import type { LlmConfig, Messages } from "../schema/serving.ts";
 
 /**

@@ -1,7 +1,7 @@
 // The prompts of a folder. All faults of all files are found at once.
-import { contentIn } from "../management/prompt-text.ts";
-import type { PromptContent } from "../management/prompt-text.ts";
-import { name as titleRule, plainText as descriptionRule } from "../management/values.ts";
+import { contentIn } from "../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../management/prompts/prompt-text.ts";
+import { name as titleRule, plainText as descriptionRule } from "../management/kernel/values.ts";
 import { checkDeclared } from "./declarations.ts";
 import { plainText } from "./edit.ts";
 import { reportTo } from "./faults.ts";

@@ -1,6 +1,6 @@
 // `promptledger.yml`: which folder holds the prompts of which workspace, what goes to which deployment, and which warnings
 // are expected.
-import { deploymentName, promptName } from "../management/values.ts";
+import { deploymentName, promptName } from "../management/kernel/values.ts";
 import { isCount } from "../schema/values.ts";
 import { placeOf } from "./faults.ts";
 import type { Place, Report } from "./faults.ts";

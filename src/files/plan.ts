@@ -1,10 +1,10 @@
 // Compares a folder of prompts with a ledger: the effect of applying the folder, and changes made elsewhere. Applying a
 // plan sends the service a release set, at once or from a file.
-import { ReleaseSet } from "../management/apply.ts";
-import type { PromptChange } from "../management/apply.ts";
-import { diffPrompts, variablesOf } from "../management/prompt-text.ts";
-import type { PromptContent } from "../management/prompt-text.ts";
-import { text } from "../management/values.ts";
+import { ReleaseSet } from "../management/release/apply.ts";
+import type { PromptChange } from "../management/release/apply.ts";
+import { diffPrompts, variablesOf } from "../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../management/prompts/prompt-text.ts";
+import { text } from "../management/kernel/values.ts";
 import { readObject } from "../schema/parse.ts";
 import { exactly, listOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";

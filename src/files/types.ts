@@ -1,8 +1,8 @@
 // Types of prompts for applications: the references, each prompt's variables, and the shape of its configuration.
-import { readDeclarations } from "../management/declarations.ts";
-import type { VariableType } from "../management/declarations.ts";
-import type { PromptContent } from "../management/prompt-text.ts";
-import { splitVariables } from "../management/prompt-text.ts";
+import { readDeclarations } from "../management/prompts/declarations.ts";
+import type { VariableType } from "../management/prompts/declarations.ts";
+import type { PromptContent } from "../management/prompts/prompt-text.ts";
+import { splitVariables } from "../management/prompts/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 
 /** A prompt, and the reference by which an application reads it. */

@@ -2,11 +2,11 @@
 import { stringify } from "../common/json-text.ts";
 import type { JsonText } from "../common/json-text.ts";
 import { parseObject } from "../schema/parse.ts";
-import type { Export } from "./export.ts";
+import type { Export } from "./kernel/export.ts";
 import { operations } from "./index.ts";
 import type { Operations } from "./index.ts";
-import { perform } from "./operation.ts";
-import type { AnyOperation, Operation, Session } from "./operation.ts";
+import { perform } from "./kernel/operation.ts";
+import type { AnyOperation, Operation, Session } from "./kernel/operation.ts";
 
 /** The operations of management by their ids, as the OpenAPI description has them. They reject with a `Refusal`. */
 export type Admin = { [O in Operations as O["id"]]: Call<O> };

@@ -1,9 +1,9 @@
 // Tools that read and change deployments.
-import { promoteDeployment, rollBackDeployment } from "../management/deployment-changes.ts";
-import { listDeployments } from "../management/deployments.ts";
-import { changeInfo } from "../management/operation.ts";
+import { promoteDeployment, rollBackDeployment } from "../management/deployments/deployment-changes.ts";
+import { listDeployments } from "../management/deployments/deployments.ts";
+import { changeInfo } from "../management/kernel/operation.ts";
 import { described, option } from "../schema/struct.ts";
-import * as v from "../management/values.ts";
+import * as v from "../management/kernel/values.ts";
 import { workspaceOf } from "./session.ts";
 import { defaultPage, inWorkspace, page, tool } from "./tool.ts";
 

@@ -2,7 +2,7 @@
 import { invalidField } from "../common/errors.ts";
 import type { Page } from "../common/domain.ts";
 import type { WorkspaceId } from "../common/ids.ts";
-import { listWorkspaces } from "../management/workspaces.ts";
+import { listWorkspaces } from "../management/kernel/workspaces.ts";
 import type { Session } from "./session.ts";
 
 const mostAtOnce = 20; // workspaces of one page

@@ -1,11 +1,11 @@
 // Tools that read and write prompts.
 import { conflict, invalidField } from "../common/errors.ts";
-import { listPrompts } from "../management/prompts.ts";
-import { diffVersions as showDifferences } from "../management/renderings.ts";
-import { createPrompt, getPrompt as showPrompt, getPromptVersion, pushPrompt } from "../management/versions.ts";
-import { newVersion, promptContent, PromptVersion } from "../management/versions.ts";
+import { listPrompts } from "../management/prompts/prompts.ts";
+import { diffVersions as showDifferences } from "../management/prompts/renderings.ts";
+import { createPrompt, getPrompt as showPrompt, getPromptVersion, pushPrompt } from "../management/prompts/versions.ts";
+import { newVersion, promptContent, PromptVersion } from "../management/prompts/versions.ts";
 import { described, exactly, listOf, option, optional, refined } from "../schema/struct.ts";
-import * as v from "../management/values.ts";
+import * as v from "../management/kernel/values.ts";
 import { applyEdits } from "./edits.ts";
 import { workspaceOf } from "./session.ts";
 import { declarationsByName } from "./declaration-list.ts";

@@ -1,14 +1,14 @@
 // Active deployments as prompts of the protocol, whose arguments are the variables of the live version.
 import { conflict, deployNotFound, Refusal } from "../common/errors.ts";
 import { readItems, readMembers } from "../common/json-text.ts";
-import { readDeclarations } from "../management/declarations.ts";
-import { getDeployment, listDeployments } from "../management/deployments.ts";
-import type { Deployment } from "../management/deployments.ts";
-import { renderPrompt } from "../management/renderings.ts";
-import { getPromptVersion } from "../management/versions.ts";
-import type { PromptVersion } from "../management/versions.ts";
+import { readDeclarations } from "../management/prompts/declarations.ts";
+import { getDeployment, listDeployments } from "../management/deployments/deployments.ts";
+import type { Deployment } from "../management/deployments/deployments.ts";
+import { renderPrompt } from "../management/prompts/renderings.ts";
+import { getPromptVersion } from "../management/prompts/versions.ts";
+import type { PromptVersion } from "../management/prompts/versions.ts";
 import { check } from "../schema/struct.ts";
-import * as v from "../management/values.ts";
+import * as v from "../management/kernel/values.ts";
 import { listOverAll } from "./pages.ts";
 import type { Session } from "./session.ts";
 import { checkParameter } from "../schema/parse.ts";

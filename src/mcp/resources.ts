@@ -3,10 +3,10 @@
 import { notFound } from "../common/errors.ts";
 import type { PromptId, WorkspaceId } from "../common/ids.ts";
 import { stringify } from "../common/json-text.ts";
-import { listPrompts } from "../management/prompts.ts";
-import { getPrompt, getPromptVersion } from "../management/versions.ts";
+import { listPrompts } from "../management/prompts/prompts.ts";
+import { getPrompt, getPromptVersion } from "../management/prompts/versions.ts";
 import { check } from "../schema/struct.ts";
-import * as v from "../management/values.ts";
+import * as v from "../management/kernel/values.ts";
 import { listOverAll } from "./pages.ts";
 import type { Session } from "./session.ts";
 import { checkParameter } from "../schema/parse.ts";

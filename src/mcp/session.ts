@@ -2,8 +2,8 @@
 import { conflict } from "../common/errors.ts";
 import type { WorkspaceId } from "../common/ids.ts";
 import type { Refusal } from "../common/errors.ts";
-import type { Caller, Operation } from "../management/operation.ts";
-import { listWorkspaces } from "../management/workspaces.ts";
+import type { Caller, Operation } from "../management/kernel/operation.ts";
+import { listWorkspaces } from "../management/kernel/workspaces.ts";
 
 /** Runs an operation for the caller. */
 export type Call = <Input extends object, Output>(operation: Operation<Input, Output>, input: Input) => Promise<Output>;

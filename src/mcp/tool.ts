@@ -2,9 +2,9 @@
 // function.
 import { exactly, option } from "../schema/struct.ts";
 import type { Members, Schema, Struct } from "../schema/struct.ts";
-import { roles } from "../management/operation.ts";
-import type { AnyOperation, Role } from "../management/operation.ts";
-import * as v from "../management/values.ts";
+import { roles } from "../management/kernel/operation.ts";
+import type { AnyOperation, Role } from "../management/kernel/operation.ts";
+import * as v from "../management/kernel/values.ts";
 import type { Session } from "./session.ts";
 
 type Declared<Input, Output extends object> = {

@@ -1,7 +1,7 @@
 // The tools: their list for a caller, their descriptions, and their calls.
 import { roleRequired } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
-import { hasRole } from "../management/operation.ts";
+import { hasRole } from "../management/kernel/operation.ts";
 import { checkObject } from "../schema/parse.ts";
 import type { Unchecked } from "../schema/parse.ts";
 import { fitArguments } from "./arguments.ts";

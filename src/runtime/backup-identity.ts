@@ -1,11 +1,11 @@
 // The state in a backup, and its proof: encryption, the name inside, and the owner of its database.
 import { basename, dirname } from "node:path";
-import type { Backup } from "../management/backup-notices.ts";
+import type { Backup } from "../management/upkeep/backup-notices.ts";
 import { ageText } from "../support/duration.ts";
 import type { Refusal } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import { integerOrNull, text } from "../database/row.ts";
-import { hasWorkspaces } from "../management/workspaces.ts";
+import { hasWorkspaces } from "../management/kernel/workspaces.ts";
 import type { BackupKey } from "./backup-key.ts";
 import { openFolderPlace } from "./backup-folder.ts";
 import { countedWith, innerName, timeOf } from "./backup-names.ts";

@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { conflict } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
-import { readSecret } from "../management/service-secret.ts";
+import { readSecret } from "../management/kernel/service-secret.ts";
 import type { Place } from "./backup-place.ts";
 
 /** An opaque identifier of a database. A copy has that of its original. */

@@ -1,5 +1,5 @@
 // Places that hold backups.
-import type { Backup } from "../management/backup-notices.ts";
+import type { Backup } from "../management/upkeep/backup-notices.ts";
 import { invalid } from "../common/errors.ts";
 import type { Packed } from "./backup-content.ts";
 import type { BackupKey } from "./backup-key.ts";

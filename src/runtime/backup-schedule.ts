@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import process from "node:process";
 import type { BackupSettings } from "../common/backup-settings.ts";
-import type { Backup, BackupState } from "../management/backup-notices.ts";
+import type { Backup, BackupState } from "../management/upkeep/backup-notices.ts";
 import type { Clock } from "../common/domain.ts";
 import { invalid, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";

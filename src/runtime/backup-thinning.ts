@@ -1,7 +1,7 @@
 // Removes the backups that no rule keeps.
 import { findKept } from "../common/backup-keep.ts";
 import type { KeepRule, KeptBy } from "../common/backup-keep.ts";
-import type { Backup } from "../management/backup-notices.ts";
+import type { Backup } from "../management/upkeep/backup-notices.ts";
 import { Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import type { Place } from "./backup-place.ts";

@@ -3,7 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { KeptBy } from "../common/backup-keep.ts";
 import type { BackupSettings } from "../common/backup-settings.ts";
-import type { Backup } from "../management/backup-notices.ts";
+import type { Backup } from "../management/upkeep/backup-notices.ts";
 import { describeDatabase } from "../database/location.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import type { Config } from "./config.ts";
@@ -32,7 +32,7 @@ import { freeBytesOf, reserve } from "./disk-reserve.ts";
 import { describeDatabaseError } from "./file-fault.ts";
 import { openPlace } from "./open-place.ts";
 import type { Terminal } from "./terminal.ts";
-import { percent } from "../management/progress.ts";
+import { percent } from "../management/kernel/progress.ts";
 
 /** A new backup, and the result of removing old ones. */
 type Made = Backup & { place: string } & Thinned;

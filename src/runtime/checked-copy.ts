@@ -15,7 +15,7 @@ import { readOrigin } from "./backup-identity.ts";
 import type { Origin } from "./backup-identity.ts";
 import { createDatabasePart, exists, formatBytes, onFile, removeDatabasePart } from "./atomic-file.ts";
 import type { Terminal } from "./terminal.ts";
-import { percent } from "../management/progress.ts";
+import { percent } from "../management/kernel/progress.ts";
 
 /** `missing` lists migrations that the copy does not have, and `damaged` the rows with text that is not valid UTF-8. */
 export type Checked = { missing: string[]; ledgers: number; damaged: DamagedText[] };

@@ -7,9 +7,9 @@ import type { Metrics } from "../common/metrics.ts";
 import { withTimeout } from "../common/timeout.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
-import { createDelivery, removeOldDeliveries } from "../management/deliver.ts";
-import type { Send } from "../management/deliver.ts";
-import { findOldestDue } from "../management/webhooks.ts";
+import { createDelivery, removeOldDeliveries } from "../management/events/deliver.ts";
+import type { Send } from "../management/events/deliver.ts";
+import { findOldestDue } from "../management/events/webhooks.ts";
 
 const lookInterval = 1_000; // ms between two checks
 const removalInterval = 3_600_000; // ms

@@ -2,16 +2,20 @@
 import type { DeploymentId, KeyId, PromptId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { serveDatabase } from "../service/service.ts";
-import { createApiKey } from "../management/api-keys.ts";
-import { promoteDeployment, protectDeployment, rollBackDeployment } from "../management/deployment-changes.ts";
-import { createDeployment } from "../management/deployments.ts";
-import { perform } from "../management/operation.ts";
-import type { Operation } from "../management/operation.ts";
-import { setPrice } from "../management/prices.ts";
-import { setRollout } from "../management/rollout-operations.ts";
-import { createToken } from "../management/tokens.ts";
-import { createPrompt, pushPrompt } from "../management/versions.ts";
-import { createWorkspace } from "../management/workspaces.ts";
+import { createApiKey } from "../management/access/api-keys.ts";
+import {
+  promoteDeployment,
+  protectDeployment,
+  rollBackDeployment,
+} from "../management/deployments/deployment-changes.ts";
+import { createDeployment } from "../management/deployments/deployments.ts";
+import { perform } from "../management/kernel/operation.ts";
+import type { Operation } from "../management/kernel/operation.ts";
+import { setPrice } from "../management/prompts/prices.ts";
+import { setRollout } from "../management/deployments/rollout-operations.ts";
+import { createToken } from "../management/access/tokens.ts";
+import { createPrompt, pushPrompt } from "../management/prompts/versions.ts";
+import { createWorkspace } from "../management/kernel/workspaces.ts";
 import { answers, failures, prices, prompts, questions, statuses } from "./demo-texts.ts";
 
 /** Printed by the demo: ids and secrets of one of everything. */

@@ -1,5 +1,5 @@
 // Runs the background upkeep of a service: at most once an hour, and in one process at a time if several share a
-// database. The checks in `management/checks.ts` run each minute.
+// database. The checks in `management/upkeep/checks.ts` run each minute.
 import type { Clock } from "../common/domain.ts";
 import { describeError } from "../common/log.ts";
 import type { Log } from "../common/log.ts";
@@ -7,9 +7,9 @@ import type { Metrics } from "../common/metrics.ts";
 import type { Database } from "../database/database.ts";
 import { yielding } from "../database/yielding.ts";
 import { createKeptTallies } from "../tallies/kept-tallies.ts";
-import { countFiring } from "../management/alerts.ts";
-import { checkInterval, runChecks } from "../management/checks.ts";
-import { runUpkeep } from "../management/upkeep.ts";
+import { countFiring } from "../management/events/alerts.ts";
+import { checkInterval, runChecks } from "../management/upkeep/checks.ts";
+import { runUpkeep } from "../management/upkeep/upkeep.ts";
 
 const interval = 3_600_000; // ms
 const firstDelay = 10_000; // ms, because the start itself is busy

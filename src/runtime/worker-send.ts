@@ -1,7 +1,7 @@
 // Sends a request from a Worker, which cannot check the address that a name resolves to. Cloudflare sends only to
 // public ones.
 import { urlFault } from "../support/outbound-url.ts";
-import type { Send } from "../management/deliver.ts";
+import type { Send } from "../management/events/deliver.ts";
 
 const maxText = 1024; // characters of a response that are kept
 

@@ -1,7 +1,7 @@
 // `console`: how long each page of the console takes over a file with a million records of one deployment, and what GETs keep
 // while ten people click through them.
-import type { Session } from "../../src/management/operation.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call, createDeployment, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { adminToken, promptFile, toPrompt } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";

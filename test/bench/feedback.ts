@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { openConnection, serialize } from "../conformance/http-client.ts";
 import { adminToken, managementOf } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";

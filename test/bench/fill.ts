@@ -1,7 +1,7 @@
 // Makes data of any size with SQL, as the service would have made it: the ledger balances. Nothing else may write meanwhile.
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { newCommitId } from "../../src/common/ids.ts";
 import { monthOf } from "../../src/common/month.ts";
 import type { Statement } from "../../src/database/database.ts";

@@ -1,7 +1,7 @@
 // `growth`: requests per second on a file that grows to millions of records, and how long `verify` takes in the end.
 import { verifyBalanced } from "../balanced.ts";
 import { managementOf } from "../helpers.ts";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import type { Tenant } from "../helpers.ts";

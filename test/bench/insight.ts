@@ -1,7 +1,7 @@
 // `insight`: statistics with cost and series, comparisons, filtered lists and sessions of a million records, over HTTP; what
 // GETs keep beside a `reindex` of them; and how much larger the file is for what statistics know of a record.
 import { stat } from "node:fs/promises";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { monthOf } from "../../src/common/month.ts";
 import { readMembers } from "../../src/common/json-text.ts";
 import { measuresOf } from "../../src/ledger/measures.ts";

@@ -9,7 +9,7 @@ import type { Interval } from "../../src/statistics/intervals.ts";
 import { intervalOf, meanDifference } from "../../src/statistics/mean-difference.ts";
 import { sampleRatio } from "../../src/statistics/sample-ratio.ts";
 import { isExcluded } from "../../src/statistics/share-sequence.ts";
-import { findCrossed, levelOf } from "../../src/management/guards.ts";
+import { findCrossed, levelOf } from "../../src/management/terms/guards.ts";
 import type { Distribution, Draw } from "./distributions.ts";
 
 /** Uniform numbers from 0 to 1 by splitmix32, so that a seed gives the same rollouts everywhere. */

@@ -1,7 +1,7 @@
 // What scenarios run on: a store in its own folder, the service on it, and tenants. In the end the ledger is verified.
 import { readFile, rm, stat } from "node:fs/promises";
 import process from "node:process";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import { createFolder, startFile, startSqld } from "../conformance/processes.ts";

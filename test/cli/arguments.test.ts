@@ -12,7 +12,7 @@ import { help } from "../../src/cli/help.ts";
 import { isNeeded, isWorkspace, readUsage, usageOf } from "../../src/cli/parameters.ts";
 import type { Parameter } from "../../src/cli/parameters.ts";
 import { stringify } from "../../src/common/json-text.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { commandFirst } from "../../src/cli/run.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { readObject } from "../../src/schema/parse.ts";

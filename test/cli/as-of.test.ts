@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { LiveVersion } from "../../src/management/history.ts";
+import type { LiveVersion } from "../../src/management/deployments/history.ts";
 import { promptFile } from "../helpers.ts";
 import { openPlaces, words } from "./places.ts";
 import type { Data, Place } from "./places.ts";

@@ -1,7 +1,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Usage } from "../../src/management/usage.ts";
+import type { Usage } from "../../src/management/records/usage.ts";
 import { bar, sparkline, usageText, usedUpText } from "../../src/cli/charts.ts";
 
 const test = suite("charts");

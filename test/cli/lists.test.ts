@@ -7,8 +7,8 @@ import type { Call, Command, CommandContext, Outcome } from "../../src/cli/comma
 import { findByName } from "../../src/cli/commands.ts";
 import { listAll, listNewest } from "../../src/cli/lists.ts";
 import { readUsage, usageOf } from "../../src/cli/parameters.ts";
-import { listCalls } from "../../src/management/calls.ts";
-import { listWorkspaces } from "../../src/management/workspaces.ts";
+import { listCalls } from "../../src/management/records/calls.ts";
+import { listWorkspaces } from "../../src/management/kernel/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 
 const test = suite("lists");

@@ -17,7 +17,7 @@ import { isSignedWith, makeFeedbackToken } from "../../src/support/feedback-toke
 import type { FeedbackGrant } from "../../src/support/feedback-token.ts";
 import { hashApiKey, sha256 } from "../../src/common/ids.ts";
 import { jsonText } from "../../src/common/json-text.ts";
-import { fillVariables } from "../../src/management/prompt-text.ts";
+import { fillVariables } from "../../src/management/prompts/prompt-text.ts";
 import { goodBody, noon } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";
 import { createClock, names, textResponse } from "./stage.ts";

@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import { PromptLedgerError } from "../../src/client/errors.ts";
 import type { DiagnosisItem } from "../../src/schema/shapes.ts";
 import { isSameNumber } from "../../src/common/json-text.ts";
-import { readStats } from "../../src/management/stats.ts";
+import { readStats } from "../../src/management/records/stats.ts";
 import { call, createDeployment, listDiagnoses, setDeploymentActive } from "../actions.ts";
 import { goodBody } from "../helpers.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";

@@ -15,9 +15,9 @@ import {
 } from "../../src/common/ids.ts";
 import { readMonth } from "../../src/log/month-usage.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { requireDeployment } from "../../src/management/deployments.ts";
-import type { Session } from "../../src/management/operation.ts";
-import { getWorkspace } from "../../src/management/workspaces.ts";
+import { requireDeployment } from "../../src/management/deployments/deployments.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
+import { getWorkspace } from "../../src/management/kernel/workspaces.ts";
 
 const test = suite("ids");
 

@@ -1,7 +1,7 @@
 // Generates requests to every operation of the management API.
 import fc from "fast-check";
 import { operations } from "../../src/management/index.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { isOptional } from "../../src/schema/struct.ts";
 import type { Schema } from "../../src/schema/struct.ts";
 import { adminToken } from "../helpers.ts";

@@ -2,11 +2,11 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { checkAlerts } from "../../src/management/alert-checks.ts";
-import { createAlert, listAlerts } from "../../src/management/alerts.ts";
-import type { Alert } from "../../src/management/alerts.ts";
-import { createToken } from "../../src/management/tokens.ts";
-import { listWorkspaceStates } from "../../src/management/workspace-states.ts";
+import { checkAlerts } from "../../src/management/events/alert-checks.ts";
+import { createAlert, listAlerts } from "../../src/management/events/alerts.ts";
+import type { Alert } from "../../src/management/events/alerts.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
+import { listWorkspaceStates } from "../../src/management/access/workspace-states.ts";
 import { call } from "../actions.ts";
 import { counting, createTenant, goodBody } from "../helpers.ts";
 import { assertHarmless, attacks, withoutFields } from "./attacks.ts";

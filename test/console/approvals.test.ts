@@ -1,10 +1,10 @@
 // Approvals at the console: who requests and approves there, by the table of approvals, and what the pages show.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
-import type { ChangeRequest } from "../../src/management/change-requests.ts";
-import { listChangeRequests } from "../../src/management/change-request-operations.ts";
-import { getDeployment } from "../../src/management/deployments.ts";
-import { listTokens } from "../../src/management/tokens.ts";
+import type { ChangeRequest } from "../../src/management/deployments/change-requests.ts";
+import { listChangeRequests } from "../../src/management/deployments/change-request-operations.ts";
+import { getDeployment } from "../../src/management/deployments/deployments.ts";
+import { listTokens } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -1,8 +1,8 @@
 // What the settings say of the service's backups, and to whom.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { BackupState } from "../../src/management/backup-notices.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import type { BackupState } from "../../src/management/upkeep/backup-notices.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, createWorld, readAnswer, serveContext, wholePages } from "../helpers.ts";
 import { management } from "../../src/management.ts";

@@ -2,9 +2,9 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { createBudget, listBudgets } from "../../src/management/budgets.ts";
-import type { Budget } from "../../src/management/budgets.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { createBudget, listBudgets } from "../../src/management/money/budgets.ts";
+import type { Budget } from "../../src/management/money/budgets.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { createTenant, goodBody } from "../helpers.ts";
 import { taken } from "../management/management.ts";

@@ -5,8 +5,8 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { toHtml } from "../../src/console/html.ts";
 import { Diff } from "../../src/console/parts/diff.tsx";
-import { diffPrompts } from "../../src/management/prompt-text.ts";
-import { toContent } from "../../src/management/versions.ts";
+import { diffPrompts } from "../../src/management/prompts/prompt-text.ts";
+import { toContent } from "../../src/management/prompts/versions.ts";
 import { promptFile, toPrompt } from "../helpers.ts";
 
 const test = suite("differences");

@@ -3,12 +3,12 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { assets } from "../../src/console/assets.ts";
-import { compareStats } from "../../src/management/compare.ts";
-import { readFeedbackAgreement } from "../../src/management/feedback-agreement.ts";
-import { declareFeedback, listFeedbackNames } from "../../src/management/feedback-names.ts";
-import { listSessions } from "../../src/management/sessions.ts";
-import { readStats, readWorkspaceStats } from "../../src/management/stats.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { compareStats } from "../../src/management/records/compare.ts";
+import { readFeedbackAgreement } from "../../src/management/feedback/feedback-agreement.ts";
+import { declareFeedback, listFeedbackNames } from "../../src/management/terms/feedback-names.ts";
+import { listSessions } from "../../src/management/records/sessions.ts";
+import { readStats, readWorkspaceStats } from "../../src/management/records/stats.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import type { FeedbackStats } from "../../src/schema/feedback.ts";
 import { call, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { counting, openMemory, promptFile, toPrompt } from "../helpers.ts";

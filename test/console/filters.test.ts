@@ -2,8 +2,8 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readStats } from "../../src/management/stats.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { readStats } from "../../src/management/records/stats.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call, createApiKey, createDeployment, updateWorkspace } from "../actions.ts";
 import { createVisit, linksIn, origin, tableIn } from "./visitor.ts";
 

@@ -2,9 +2,9 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readCosts } from "../../src/management/costs.ts";
-import { setPrice } from "../../src/management/prices.ts";
-import { readWorkspaceStats } from "../../src/management/stats.ts";
+import { readCosts } from "../../src/management/records/costs.ts";
+import { setPrice } from "../../src/management/prompts/prices.ts";
+import { readWorkspaceStats } from "../../src/management/records/stats.ts";
 import { call, createDeployment, updateWorkspace } from "../actions.ts";
 import { createWorld } from "../helpers.ts";
 import { linksIn, tableIn, valuesIn, visit } from "./visitor.ts";

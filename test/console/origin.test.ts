@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Origin } from "../../src/management/origin.ts";
+import type { Origin } from "../../src/management/kernel/origin.ts";
 import { OriginLine } from "../../src/console/parts/origin.tsx";
 import { toHtml } from "../../src/console/html.ts";
 import { promptFile } from "../helpers.ts";

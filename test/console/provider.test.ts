@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { seal } from "../../src/console/seals.ts";
-import { importSecret } from "../../src/management/service-secret.ts";
+import { importSecret } from "../../src/management/kernel/service-secret.ts";
 import { adminToken, bearer, readAnswer } from "../helpers.ts";
 import { createBrowser, stageProvider } from "./provider.ts";
 import type { Shown } from "./provider.ts";

@@ -2,9 +2,9 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { declareFeedback } from "../../src/management/feedback-names.ts";
-import { createReview } from "../../src/management/reviews.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { declareFeedback } from "../../src/management/terms/feedback-names.ts";
+import { createReview } from "../../src/management/feedback/reviews.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { createTenant, goodBody } from "../helpers.ts";
 import { taken } from "../management/management.ts";

@@ -1,10 +1,10 @@
 // Rollouts at the console: they are started, changed, completed and stopped there, and seen wherever the deployment is.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
-import { listRollouts } from "../../src/management/rollout-operations.ts";
-import { getDeployment, listDeployments } from "../../src/management/deployments.ts";
-import { protectDeployment } from "../../src/management/deployment-changes.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { listRollouts } from "../../src/management/deployments/rollout-operations.ts";
+import { getDeployment, listDeployments } from "../../src/management/deployments/deployments.ts";
+import { protectDeployment } from "../../src/management/deployments/deployment-changes.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call, promoteDeployment, pushPrompt } from "../actions.ts";
 import { goodBody, promptFile, toPrompt } from "../helpers.ts";
 import { taken } from "../management/management.ts";

@@ -2,9 +2,9 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { roles } from "../../src/management/operation.ts";
-import { createToken } from "../../src/management/tokens.ts";
-import { createPrompt } from "../../src/management/versions.ts";
+import { roles } from "../../src/management/kernel/operation.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
+import { createPrompt } from "../../src/management/prompts/versions.ts";
 import { call, createDeployment } from "../actions.ts";
 import { createTenant, promptFile, toPrompt } from "../helpers.ts";
 import { attacks } from "./attacks.ts";

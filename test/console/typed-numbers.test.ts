@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import * as assert from "uvu/assert";
 import { suite } from "../suite.ts";
-import { getWorkspace } from "../../src/management/workspaces.ts";
+import { getWorkspace } from "../../src/management/kernel/workspaces.ts";
 import { call, updateWorkspace } from "../actions.ts";
 import { createVisit, refusalIn } from "./visitor.ts";
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/service/service.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call, createWorkspace, readUsage } from "../actions.ts";
 import { findListen } from "../runtime/listen.ts";
 import { pathOf } from "../runtimes.ts";

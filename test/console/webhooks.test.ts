@@ -3,9 +3,9 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { updateWorkspace } from "../actions.ts";
-import { createToken } from "../../src/management/tokens.ts";
-import { createWebhook, listWebhooks } from "../../src/management/webhooks.ts";
-import type { Webhook } from "../../src/management/webhooks.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
+import { createWebhook, listWebhooks } from "../../src/management/events/webhooks.ts";
+import type { Webhook } from "../../src/management/events/webhooks.ts";
 import { call } from "../actions.ts";
 import { createTenant, noon } from "../helpers.ts";
 import { deliverer } from "../management/deliverer.ts";

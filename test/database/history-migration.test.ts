@@ -5,9 +5,9 @@ import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import type { DeploymentId } from "../../src/common/ids.ts";
-import { checkChain } from "../../src/management/audit-chain.ts";
-import { listAuditEntries } from "../../src/management/audit.ts";
-import { listDeploymentChanges, renameDeployment } from "../../src/management/deployment-changes.ts";
+import { checkChain } from "../../src/management/kernel/audit-chain.ts";
+import { listAuditEntries } from "../../src/management/events/audit.ts";
+import { listDeploymentChanges, renameDeployment } from "../../src/management/deployments/deployment-changes.ts";
 import { call, managementOf, verify } from "../actions.ts";
 import { counting, noon } from "../helpers.ts";
 

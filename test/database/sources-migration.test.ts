@@ -5,8 +5,8 @@ import type { Database } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
-import { addEntries, checkChain, readHead } from "../../src/management/audit-chain.ts";
-import { sources } from "../../src/management/operation.ts";
+import { addEntries, checkChain, readHead } from "../../src/management/kernel/audit-chain.ts";
+import { sources } from "../../src/management/kernel/operation.ts";
 import { noon } from "../helpers.ts";
 
 const test = suite("the migration of sources");

@@ -4,7 +4,7 @@ import { openConnection, serialize } from "../conformance/http-client.ts";
 import { startFile, startService } from "../conformance/processes.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import { waitingLimits } from "../../src/feedback/waiting-feedback.ts";
-import type { Session } from "../../src/management/operation.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
 import { migrate } from "../../src/migrate.ts";
 import { fillHistory } from "../bench/fill.ts";
 import { createTenant, managementOf } from "../helpers.ts";

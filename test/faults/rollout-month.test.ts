@@ -5,8 +5,8 @@
 // Runs in CI alone.
 import { seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { listRollouts } from "../../src/management/rollout-operations.ts";
-import { readRolloutStats } from "../../src/management/rollout-stats.ts";
+import { listRollouts } from "../../src/management/deployments/rollout-operations.ts";
+import { readRolloutStats } from "../../src/management/records/rollout-stats.ts";
 import { text } from "../../src/database/row.ts";
 import type { Database } from "../../src/database/database.ts";
 import { call, managementOf } from "../actions.ts";

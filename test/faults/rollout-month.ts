@@ -3,7 +3,7 @@
 import { createClientOn } from "../../src/client/client.ts";
 import { monthOf } from "../../src/common/month.ts";
 import { bucketOf, isInRollout } from "../../src/common/rollout.ts";
-import type { Deployment } from "../../src/management/deployments.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
 import { createClock } from "../client/stage.ts";
 import { goodBody, promptFile } from "../helpers.ts";
 import type { Tenant } from "../helpers.ts";

@@ -1,7 +1,7 @@
 // Clients that send all of a body but its last byte, again and again, beside an application: strangers at the form that signs
 // in, strangers at every path, and another workspace.
 import { Buffer } from "node:buffer";
-import { createToken } from "../../src/management/tokens.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import { call } from "../actions.ts";
 import { send } from "../conformance/http-client.ts";

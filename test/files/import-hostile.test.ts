@@ -6,7 +6,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Refusal } from "../../src/common/errors.ts";
 import { sources } from "../../src/files/import/index.ts";
-import * as v from "../../src/management/values.ts";
+import * as v from "../../src/management/kernel/values.ts";
 import { fileOf, fixtures, partsOf, read, readFixture } from "./imports.ts";
 
 const test = suite("importers given anything");

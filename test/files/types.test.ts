@@ -10,7 +10,7 @@ import * as assert from "uvu/assert";
 import { jsonText, stringify } from "../../src/common/json-text.ts";
 import { toPython, toTypeScript } from "../../src/files/types.ts";
 import type { TypedPrompt } from "../../src/files/types.ts";
-import { variablesOf } from "../../src/management/prompt-text.ts";
+import { variablesOf } from "../../src/management/prompts/prompt-text.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { blocksOf, documentAt, sectionOf } from "../documents.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";

@@ -3,8 +3,8 @@
 // Runs on every runtime in CI.
 import * as assert from "uvu/assert";
 import type { Database, Row, Statement } from "../../src/database/database.ts";
-import { runChecks } from "../../src/management/checks.ts";
-import { runUpkeep } from "../../src/management/upkeep.ts";
+import { runChecks } from "../../src/management/upkeep/checks.ts";
+import { runUpkeep } from "../../src/management/upkeep/upkeep.ts";
 import { operations } from "../../src/management/index.ts";
 import { visit } from "../console/visitor.ts";
 import { createTenant, createWorld, managementOf, noon, openMemory } from "../helpers.ts";

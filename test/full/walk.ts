@@ -2,7 +2,7 @@
 // data plane and feedback, pages of the console, and the tools, prompts and resources of agents.
 import { pages } from "../../src/console/pages.ts";
 import { operations } from "../../src/management/index.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
 import { adminToken, bearer, goodBody, promptFile } from "../helpers.ts";
 import { bodyOf, headersOf } from "../mcp/agent.ts";

@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { impliedRefusals } from "../../src/faces/management-openapi.ts";
 import { operations } from "../../src/management/index.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { createApiKey, revokeApiKey } from "../actions.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { management } from "../../src/management.ts";

@@ -6,7 +6,7 @@ import { managementOverloaded } from "../../src/common/errors.ts";
 import { createSlots } from "../../src/support/slots.ts";
 import { operations } from "../../src/management/index.ts";
 import type { WorkspaceId } from "../../src/common/ids.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, bearer, createTenant, createWorld } from "../helpers.ts";
 import { openGated } from "./gated.ts";

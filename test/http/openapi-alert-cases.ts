@@ -1,5 +1,5 @@
 // Requests to the operations of alerts, so that they get each of the responses that the service describes.
-import { checkAlerts } from "../../src/management/alert-checks.ts";
+import { checkAlerts } from "../../src/management/events/alert-checks.ts";
 import type { World } from "../helpers.ts";
 import type { Ask, Opened } from "./openapi-cases.ts";
 

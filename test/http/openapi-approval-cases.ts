@@ -1,5 +1,5 @@
 // Requests about deployments that need an approval, for the cases of each response in openapi-cases.ts.
-import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
+import type { Deployment, DeploymentResult } from "../../src/management/deployments/deployments.ts";
 import { promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import type { Sent } from "./openapi-contract.ts";

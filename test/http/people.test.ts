@@ -6,7 +6,7 @@ import { readRoleRules } from "../../src/support/roles.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { peopleOf } from "../../src/faces/sign-in/people.ts";
 import { serveDatabase } from "../../src/service/service.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { ownPage, sendToken, titleOf, visit } from "../console/visitor.ts";
 import { adminToken, bearer, captureLog, createWorld, readAnswer, wholePages } from "../helpers.ts";

@@ -4,7 +4,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
 import type { WorkspaceId } from "../../src/common/ids.ts";
-import { createToken } from "../../src/management/tokens.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
 import { management } from "../../src/management.ts";
 import { call } from "../actions.ts";
 import { holding } from "../console/holding.ts";

@@ -3,7 +3,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { recordLimits } from "../../src/feedback/feedback-state.ts";
 import { waitingLimits } from "../../src/feedback/waiting-feedback.ts";
-import { runUpkeep } from "../../src/management/upkeep.ts";
+import { runUpkeep } from "../../src/management/upkeep/upkeep.ts";
 import { bearer, createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { taken } from "../management/management.ts";

@@ -2,8 +2,8 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { defaultStatuses } from "../../src/management/statuses.ts";
-import type { ApiKey } from "../../src/management/api-keys.ts";
+import { defaultStatuses } from "../../src/management/kernel/statuses.ts";
+import type { ApiKey } from "../../src/management/access/api-keys.ts";
 import { newApiKey } from "../../src/common/ids.ts";
 import { createTenant, createWorld, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -3,8 +3,8 @@
 // Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import { checkAlerts } from "../../src/management/alert-checks.ts";
-import type { Alert } from "../../src/management/alerts.ts";
+import { checkAlerts } from "../../src/management/events/alert-checks.ts";
+import type { Alert } from "../../src/management/events/alerts.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createWorld, goodBody, managementOf } from "../helpers.ts";
 import type { World } from "../helpers.ts";

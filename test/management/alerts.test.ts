@@ -2,12 +2,12 @@
 // Runs on Node alone.
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
-import { checkAlerts } from "../../src/management/alert-checks.ts";
-import type { Alert, AlertWithChanges } from "../../src/management/alerts.ts";
-import { runChecks } from "../../src/management/checks.ts";
-import type { Event } from "../../src/management/events.ts";
-import type { Stats } from "../../src/management/stats.ts";
-import { requestFor } from "../../src/management/webhook-requests.ts";
+import { checkAlerts } from "../../src/management/events/alert-checks.ts";
+import type { Alert, AlertWithChanges } from "../../src/management/events/alerts.ts";
+import { runChecks } from "../../src/management/upkeep/checks.ts";
+import type { Event } from "../../src/management/events/events.ts";
+import type { Stats } from "../../src/management/records/stats.ts";
+import { requestFor } from "../../src/management/events/webhook-requests.ts";
 import { startUpkeep } from "../../src/runtime/upkeep.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { captureLog, counting, createTenant, createWorld, goodBody, managementOf } from "../helpers.ts";

@@ -3,7 +3,7 @@
 // Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { Deployment } from "../../src/management/deployments.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
 import { adminToken, bearer, createWorld, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { openSnapshot, takeSnapshot } from "../snapshots.ts";

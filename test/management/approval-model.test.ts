@@ -3,8 +3,8 @@
 // Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { ChangeRequest } from "../../src/management/change-requests.ts";
-import type { Deployment } from "../../src/management/deployments.ts";
+import type { ChangeRequest } from "../../src/management/deployments/change-requests.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
 import { adminToken, createWorld, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { openSnapshot, takeSnapshot } from "../snapshots.ts";

@@ -1,8 +1,8 @@
 // Archiving hides an item from lists and refuses requests to it. Its name stays taken, and nothing is lost.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Deployment } from "../../src/management/deployments.ts";
-import type { DeploymentChange } from "../../src/management/history.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
+import type { DeploymentChange } from "../../src/management/deployments/history.ts";
 import { createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { publish, readAll, refused, refusedAs, taken } from "./management.ts";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { LiveVersion } from "../../src/management/history.ts";
+import type { LiveVersion } from "../../src/management/deployments/history.ts";
 import { createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { refused, refusedAs, taken } from "./management.ts";

@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Comparison } from "../../src/management/compare.ts";
+import type { Comparison } from "../../src/management/records/compare.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { refused, taken, toQuery } from "./management.ts";

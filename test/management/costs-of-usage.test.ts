@@ -3,9 +3,9 @@
 import { readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { BudgetState } from "../../src/management/budgets.ts";
-import type { MonthCosts } from "../../src/management/costs.ts";
-import type { RecordFigures } from "../../src/management/record-figures.ts";
+import type { BudgetState } from "../../src/management/money/budgets.ts";
+import type { MonthCosts } from "../../src/management/records/costs.ts";
+import type { RecordFigures } from "../../src/management/records/record-figures.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";

@@ -3,9 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { ExportText } from "../../src/management/export.ts";
+import { ExportText } from "../../src/management/kernel/export.ts";
 import { operations } from "../../src/management/index.ts";
-import { namesActor } from "../../src/management/operation.ts";
+import { namesActor } from "../../src/management/kernel/operation.ts";
 import { metaOf } from "../../src/schema/struct.ts";
 import { pathOf } from "../runtimes.ts";
 

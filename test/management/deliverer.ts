@@ -1,8 +1,8 @@
 // Delivers to webhooks in a test. Time and receivers are the test's own.
 import * as assert from "uvu/assert";
-import { createDelivery } from "../../src/management/deliver.ts";
-import type { Send } from "../../src/management/deliver.ts";
-import type { WebhookRequest } from "../../src/management/webhook-requests.ts";
+import { createDelivery } from "../../src/management/events/deliver.ts";
+import type { Send } from "../../src/management/events/deliver.ts";
+import type { WebhookRequest } from "../../src/management/events/webhook-requests.ts";
 import type { World } from "../helpers.ts";
 
 export type Answering = (request: WebhookRequest) => Partial<Awaited<ReturnType<Send>>> | Error;

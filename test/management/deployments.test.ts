@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Deployment } from "../../src/management/deployments.ts";
-import { findRollbackTargets } from "../../src/management/history.ts";
-import type { DeploymentChange } from "../../src/management/history.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
+import { findRollbackTargets } from "../../src/management/deployments/history.ts";
+import type { DeploymentChange } from "../../src/management/deployments/history.ts";
 import { promoteDeployment } from "../actions.ts";
 import { createTenant, createWorld, noon, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";

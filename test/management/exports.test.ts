@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { stringify } from "../../src/common/json-text.ts";
 import type { Database } from "../../src/database/database.ts";
 import { noCosting } from "../../src/log/scan.ts";
-import { pagesOf } from "../../src/management/records.ts";
+import { pagesOf } from "../../src/management/records/records.ts";
 import type { Diagnosis } from "../../src/schema/ledger.ts";
 import { adminToken, counting, createWorld, goodBody, noon, openMemory } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { FeedbackAgreement } from "../../src/management/feedback-agreement.ts";
+import type { FeedbackAgreement } from "../../src/management/feedback/feedback-agreement.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import { longest } from "../stored-feedback.ts";
 import type { World } from "../helpers.ts";

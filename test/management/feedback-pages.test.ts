@@ -3,7 +3,7 @@ import fc from "fast-check";
 import * as assert from "uvu/assert";
 import { toHexadecimal } from "../../src/common/ids.ts";
 import type { Statement } from "../../src/database/database.ts";
-import type { RecordFeedback } from "../../src/management/feedback.ts";
+import type { RecordFeedback } from "../../src/management/feedback/feedback.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { suite } from "../suite.ts";

@@ -4,9 +4,9 @@
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Comparison } from "../../src/management/compare.ts";
-import type { Session } from "../../src/management/sessions.ts";
-import type { Stats, WorkspaceStats } from "../../src/management/stats.ts";
+import type { Comparison } from "../../src/management/records/compare.ts";
+import type { Session } from "../../src/management/records/sessions.ts";
+import type { Stats, WorkspaceStats } from "../../src/management/records/stats.ts";
 import type { FeedbackStats } from "../../src/schema/feedback.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -1,7 +1,7 @@
 // Guards of rollouts: they stop a candidate that is beyond a limit, once, and nothing else.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
-import { checkGuards } from "../../src/management/rollout-checks.ts";
+import { checkGuards } from "../../src/management/upkeep/rollout-checks.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { startUpkeep } from "../../src/runtime/upkeep.ts";

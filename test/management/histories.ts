@@ -1,7 +1,7 @@
 // Random histories of management: several tokens make concurrent changes of every noun, through two services.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { AuditEntry } from "../../src/management/audit.ts";
+import type { AuditEntry } from "../../src/management/events/audit.ts";
 import { createWorld, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, taken } from "./management.ts";

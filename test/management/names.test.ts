@@ -1,9 +1,9 @@
 // Names of prompts and deployments: their rules, their uniqueness, and their use in place of ids.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Deployment } from "../../src/management/deployments.ts";
-import type { Prompt } from "../../src/management/prompts.ts";
-import * as v from "../../src/management/values.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
+import type { Prompt } from "../../src/management/prompts/prompts.ts";
+import * as v from "../../src/management/kernel/values.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, refused, refusedAs, taken } from "./management.ts";

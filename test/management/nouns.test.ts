@@ -5,16 +5,16 @@ import { readdir, readFile } from "node:fs/promises";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { pages } from "../../src/console/pages.ts";
-import type { DeploymentResult } from "../../src/management/deployments.ts";
+import type { DeploymentResult } from "../../src/management/deployments/deployments.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
-import { findRowFaults } from "../../src/management/audit-rows.ts";
-import { deleteWorkspace } from "../../src/management/deletion.ts";
-import { namedIn, refuseHidden } from "../../src/management/hidden.ts";
+import { findRowFaults } from "../../src/management/verify/audit-rows.ts";
+import { deleteWorkspace } from "../../src/management/access/deletion.ts";
+import { namedIn, refuseHidden } from "../../src/management/kernel/hidden.ts";
 import { operations } from "../../src/management/index.ts";
-import { allNouns } from "../../src/management/nouns.ts";
-import type { Noun } from "../../src/management/nouns.ts";
-import { prune } from "../../src/management/prune.ts";
-import { verify } from "../../src/management/verify.ts";
+import { allNouns } from "../../src/management/kernel/nouns.ts";
+import type { Noun } from "../../src/management/kernel/nouns.ts";
+import { prune } from "../../src/management/records/prune.ts";
+import { verify } from "../../src/management/verify/verify.ts";
 import { nounOf } from "../../src/schema/struct.ts";
 import { call } from "../actions.ts";
 import { visit } from "../console/visitor.ts";
@@ -44,7 +44,7 @@ const ofService = [
   "upkeep",
 ];
 
-const list = "src/management/nouns.ts";
+const list = "src/management/kernel/nouns.ts";
 
 /** What the audit log says of records, which it does not list when they arrive, and of what services find. */
 const deeds = ["backup", "log", "quota", "record", "records", "session", "upkeep"];
@@ -162,7 +162,7 @@ test("every id in an input is hidden from other workspaces", async () => {
   }
   isMissing([...found], all.map(([, { name }]) => name), list);
   const hidden = owned.filter(([noun, { name }]) => found.has(name) && !["workspace", "record"].includes(noun));
-  isMissing(hidden.map(([, { tables: [first] }]) => first!.name), readFrom(said), "src/management/hidden.ts");
+  isMissing(hidden.map(([, { tables: [first] }]) => first!.name), readFrom(said), "src/management/kernel/hidden.ts");
 });
 
 test("verify reads every table, and compares what the audit log is about", async () => {
@@ -171,13 +171,13 @@ test("verify reads every table, and compares what the audit log is about", async
   const { database, said } = recording(world.database);
   await call(verify, { ...world.admin, database }, {});
   const tables = tablesOf(all).filter((table) => !unverified.includes(table));
-  isMissing(tables, readFrom(said), "src/management/verify.ts");
+  isMissing(tables, readFrom(said), "src/management/verify/verify.ts");
   const compared = recording(world.database);
   await findRowFaults(compared.database, () => {}, () => {});
   isMissing(
     audited.map(([, { tables: [first] }]) => first!.name),
     readFrom(compared.said),
-    "src/management/audit-rows.ts",
+    "src/management/verify/audit-rows.ts",
   );
 });
 

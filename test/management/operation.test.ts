@@ -3,8 +3,8 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Refusal } from "../../src/common/errors.ts";
 import { operations } from "../../src/management/index.ts";
-import { perform, roles } from "../../src/management/operation.ts";
-import type { Management } from "../../src/management/operation.ts";
+import { perform, roles } from "../../src/management/kernel/operation.ts";
+import type { Management } from "../../src/management/kernel/operation.ts";
 import { createWorld, managementOf, openMemory } from "../helpers.ts";
 
 const test = suite("operations");

@@ -3,9 +3,9 @@
 // Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import { runChecks } from "../../src/management/checks.ts";
+import { runChecks } from "../../src/management/upkeep/checks.ts";
 import { operations } from "../../src/management/index.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { isOptional } from "../../src/schema/struct.ts";
 import { extremes, usually } from "../extremes.ts";
 import { createWorld, promptFile } from "../helpers.ts";

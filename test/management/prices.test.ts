@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import fc from "fast-check";
 import * as assert from "uvu/assert";
 import { decimalText, readAmount } from "../../src/support/decimal.ts";
-import type { Price } from "../../src/management/prices.ts";
+import type { Price } from "../../src/management/prompts/prices.ts";
 import { createPricing } from "../../src/statistics/pricing.ts";
 import type { Price as PriceOfModel } from "../../src/statistics/rates.ts";
 import { createWorld } from "../helpers.ts";

@@ -1,12 +1,12 @@
 // Operations that read much of the log report their progress.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { compareStats } from "../../src/management/compare.ts";
-import type { Session } from "../../src/management/operation.ts";
-import { listDiagnoses } from "../../src/management/records.ts";
-import { listSessions, showSession } from "../../src/management/sessions.ts";
-import { readStats } from "../../src/management/stats.ts";
-import { readUsage } from "../../src/management/usage.ts";
+import { compareStats } from "../../src/management/records/compare.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
+import { listDiagnoses } from "../../src/management/records/records.ts";
+import { listSessions, showSession } from "../../src/management/records/sessions.ts";
+import { readStats } from "../../src/management/records/stats.ts";
+import { readUsage } from "../../src/management/records/usage.ts";
 import { call, createDeployment } from "../actions.ts";
 import { createWorld } from "../helpers.ts";
 import { moveCommits } from "./filled-log.ts";

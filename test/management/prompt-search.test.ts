@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { fold } from "../../src/support/fold.ts";
-import type { Prompt } from "../../src/management/prompts.ts";
+import type { Prompt } from "../../src/management/prompts/prompts.ts";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, readPages, taken, toQuery } from "./management.ts";

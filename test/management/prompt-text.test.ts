@@ -3,9 +3,9 @@ import { applyPatch } from "diff";
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { PromptContent } from "../../src/management/prompt-text.ts";
+import type { PromptContent } from "../../src/management/prompts/prompt-text.ts";
 import { jsonText } from "../../src/common/json-text.ts";
-import { describePrompt, diffPrompts, fillVariables, variablesOf } from "../../src/management/prompt-text.ts";
+import { describePrompt, diffPrompts, fillVariables, variablesOf } from "../../src/management/prompts/prompt-text.ts";
 
 const test = suite("prompt-text");
 

@@ -2,9 +2,9 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Deployment, DeploymentResult } from "../../src/management/deployments.ts";
-import type { Session } from "../../src/management/operation.ts";
-import type { Publication as Published } from "../../src/management/publications.ts";
+import type { Deployment, DeploymentResult } from "../../src/management/deployments/deployments.ts";
+import type { Session } from "../../src/management/kernel/operation.ts";
+import type { Publication as Published } from "../../src/management/release/publications.ts";
 import type { Statement } from "../../src/database/database.ts";
 import { publishPrompt } from "../actions.ts";
 import { migrate } from "../../src/migrate.ts";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { RecordFigures } from "../../src/management/record-figures.ts";
+import type { RecordFigures } from "../../src/management/records/record-figures.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { refused, taken } from "./management.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { extremes, usually } from "../extremes.ts";
-import type { Session } from "../../src/management/sessions.ts";
+import type { Session } from "../../src/management/records/sessions.ts";
 import { createWorld, goodBody, promptFile } from "../helpers.ts";
 import { readAll, refused, taken, toLines, toQuery } from "./management.ts";
 

@@ -1,9 +1,9 @@
 // Recounts the records of a history in plain JavaScript, as the documentation says that they count.
 import * as assert from "uvu/assert";
-import type { Comparison } from "../../src/management/compare.ts";
-import type { Session } from "../../src/management/sessions.ts";
-import type { MonthCosts } from "../../src/management/costs.ts";
-import type { WorkspaceStats } from "../../src/management/stats.ts";
+import type { Comparison } from "../../src/management/records/compare.ts";
+import type { Session } from "../../src/management/records/sessions.ts";
+import type { MonthCosts } from "../../src/management/records/costs.ts";
+import type { WorkspaceStats } from "../../src/management/records/stats.ts";
 import type { Figures, FiguresPoint, RecordStats, StatsPoint } from "../../src/schema/ledger.ts";
 import { promptFile } from "../helpers.ts";
 import { minute } from "./filled-log.ts";

@@ -4,7 +4,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { pathMembers } from "../../src/faces/management-openapi.ts";
 import { operations } from "../../src/management/index.ts";
-import type { AnyOperation } from "../../src/management/operation.ts";
+import type { AnyOperation } from "../../src/management/kernel/operation.ts";
 import { hasType, isOptional, metaOf, partsOf } from "../../src/schema/struct.ts";
 import type { Schema } from "../../src/schema/struct.ts";
 import { createWorld, promptFile } from "../helpers.ts";

@@ -1,12 +1,12 @@
 // Retention removes records and calls that are older than their workspace keeps them, and nothing else.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { defaultStatuses } from "../../src/management/statuses.ts";
+import { defaultStatuses } from "../../src/management/kernel/statuses.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import { createLog } from "../../src/common/log.ts";
 import type { Call } from "../../src/schema/ledger.ts";
-import { runUpkeep } from "../../src/management/upkeep.ts";
-import type { UpkeepOptions } from "../../src/management/upkeep.ts";
+import { runUpkeep } from "../../src/management/upkeep/upkeep.ts";
+import type { UpkeepOptions } from "../../src/management/upkeep/upkeep.ts";
 import { startUpkeep } from "../../src/runtime/upkeep.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";

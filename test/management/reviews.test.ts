@@ -3,9 +3,9 @@
 import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { leaseMs } from "../../src/management/review-records.ts";
-import type { ReviewRecord } from "../../src/management/review-records.ts";
-import type { Review, ReviewWithReviewers } from "../../src/management/review-progress.ts";
+import { leaseMs } from "../../src/management/feedback/review-records.ts";
+import type { ReviewRecord } from "../../src/management/feedback/review-records.ts";
+import type { Review, ReviewWithReviewers } from "../../src/management/feedback/review-progress.ts";
 import { createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, refused, refusedAs, taken } from "./management.ts";

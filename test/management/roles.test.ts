@@ -4,12 +4,12 @@
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { newId } from "../../src/common/ids.ts";
-import type { AuditEntry } from "../../src/management/audit.ts";
-import { ExportText } from "../../src/management/export.ts";
+import type { AuditEntry } from "../../src/management/events/audit.ts";
+import { ExportText } from "../../src/management/kernel/export.ts";
 import { operations } from "../../src/management/index.ts";
-import { protectedRole, roles } from "../../src/management/operation.ts";
-import type { AnyOperation, Role } from "../../src/management/operation.ts";
-import { insertInto } from "../../src/management/table.ts";
+import { protectedRole, roles } from "../../src/management/kernel/operation.ts";
+import type { AnyOperation, Role } from "../../src/management/kernel/operation.ts";
+import { insertInto } from "../../src/management/kernel/table.ts";
 import { isOptional, nounOf } from "../../src/schema/struct.ts";
 import { createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";

@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import fc from "fast-check";
 import * as assert from "uvu/assert";
-import type { RolloutStats } from "../../src/management/rollout-stats.ts";
+import type { RolloutStats } from "../../src/management/records/rollout-stats.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";

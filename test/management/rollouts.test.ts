@@ -1,9 +1,9 @@
 // Rollouts: who may start, change and stop one, what ends it, and what history and audit log say of it.
 // Runs on Node alone.
 import * as assert from "uvu/assert";
-import type { Deployment } from "../../src/management/deployments.ts";
-import type { DeploymentChange } from "../../src/management/history.ts";
-import type { Rollout } from "../../src/management/rollouts.ts";
+import type { Deployment } from "../../src/management/deployments/deployments.ts";
+import type { DeploymentChange } from "../../src/management/deployments/history.ts";
+import type { Rollout } from "../../src/management/terms/rollouts.ts";
 import { createTenant, createWorld, goodBody, noon, promptFile } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { suite } from "../suite.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Session } from "../../src/management/sessions.ts";
+import type { Session } from "../../src/management/records/sessions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { World } from "../helpers.ts";

@@ -1,7 +1,7 @@
 // Names of statuses: what the codes of a workspace's records mean.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { defaultStatuses } from "../../src/management/statuses.ts";
+import { defaultStatuses } from "../../src/management/kernel/statuses.ts";
 import { createWorld } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { readAll, refused, taken } from "./management.ts";

@@ -6,7 +6,7 @@ import type { Database } from "../../src/database/database.ts";
 import { management } from "../../src/faces/management.ts";
 import { createGate } from "../../src/faces/management-access.ts";
 import { serveDatabase } from "../../src/service/service.ts";
-import { findTokenCaller } from "../../src/management/tokens.ts";
+import { findTokenCaller } from "../../src/management/access/tokens.ts";
 import { adminToken, counting, createTenant, createWorld, noon, openMemory, readAnswer } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 import { holdTimers } from "../cli/held-timers.ts";

@@ -1,7 +1,7 @@
 // An agent for tests: sends messages of the protocol to a world, with the headers and the members that a client adds.
-import { createToken } from "../../src/management/tokens.ts";
-import { perform } from "../../src/management/operation.ts";
-import type { Role } from "../../src/management/operation.ts";
+import { createToken } from "../../src/management/access/tokens.ts";
+import { perform } from "../../src/management/kernel/operation.ts";
+import type { Role } from "../../src/management/kernel/operation.ts";
 import type { WorkspaceId } from "../../src/common/ids.ts";
 import { encodeHeader, namedBy } from "../../src/mcp/protocol.ts";
 import { adminToken, bearer } from "../helpers.ts";

@@ -3,8 +3,8 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createDeployment, createPrompt } from "../actions.ts";
-import { deactivateDeployment } from "../../src/management/deployment-changes.ts";
-import { perform } from "../../src/management/operation.ts";
+import { deactivateDeployment } from "../../src/management/deployments/deployment-changes.ts";
+import { perform } from "../../src/management/kernel/operation.ts";
 import { createTenant, createWorld, promptFile, toPrompt } from "../helpers.ts";
 import { createAgent, makeToken } from "./agent.ts";
 import type { Result } from "./agent.ts";

@@ -3,10 +3,10 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { perform } from "../../src/management/operation.ts";
-import { listAuditEntries } from "../../src/management/audit.ts";
-import { protectDeployment } from "../../src/management/deployment-changes.ts";
-import type { DeploymentResult } from "../../src/management/deployments.ts";
+import { perform } from "../../src/management/kernel/operation.ts";
+import { listAuditEntries } from "../../src/management/events/audit.ts";
+import { protectDeployment } from "../../src/management/deployments/deployment-changes.ts";
+import type { DeploymentResult } from "../../src/management/deployments/deployments.ts";
 import { adminToken, createTenant, createWorld, goodBody, promptFile } from "../helpers.ts";
 import type { World } from "../helpers.ts";
 import { changesOfAll, setStage } from "../management/approval-table.ts";

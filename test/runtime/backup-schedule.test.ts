@@ -1,7 +1,7 @@
 // When a service makes backups, and what it says of them.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Backup } from "../../src/management/backup-notices.ts";
+import type { Backup } from "../../src/management/upkeep/backup-notices.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";

@@ -7,7 +7,7 @@ import { migrate } from "../../src/migrate.ts";
 import { openDatabase } from "../../src/database/file/open.ts";
 import { recordLimits } from "../../src/feedback/feedback-state.ts";
 import { call, managementOf } from "../actions.ts";
-import { createAlert } from "../../src/management/alerts.ts";
+import { createAlert } from "../../src/management/events/alerts.ts";
 import { fillHistory } from "../bench/fill.ts";
 import { createFolder, memoryOf, startFile } from "../conformance/processes.ts";
 import { createTenant } from "../helpers.ts";

@@ -4,7 +4,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { connectTo } from "../../src/cli/remote.ts";
-import { verify } from "../../src/management/verify.ts";
+import { verify } from "../../src/management/verify/verify.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { holdTimers } from "../cli/held-timers.ts";
 import { adminToken } from "../helpers.ts";

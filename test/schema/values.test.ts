@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { statusList } from "../../src/management/statuses.ts";
+import { statusList } from "../../src/management/kernel/statuses.ts";
 import { clientName, deployId, isRolloutKey } from "../../src/schema/values.ts";
 
 const test = suite("texts");

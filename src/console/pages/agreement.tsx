@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { invalidField } from "../../common/errors.ts";
-import { readFeedbackAgreement } from "../../management/feedback-agreement.ts";
-import type { FeedbackAgreement } from "../../management/feedback-agreement.ts";
-import { listFeedbackNames } from "../../management/feedback-names.ts";
+import { readFeedbackAgreement } from "../../management/feedback/feedback-agreement.ts";
+import type { FeedbackAgreement } from "../../management/feedback/feedback-agreement.ts";
+import { listFeedbackNames } from "../../management/terms/feedback-names.ts";
 import { dash, number, rounded, share } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

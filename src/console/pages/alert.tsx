@@ -4,9 +4,9 @@
 /** @jsxFrag Fragment */
 import { notFound, wrongField } from "../../common/errors.ts";
 import type { AlertId } from "../../common/ids.ts";
-import { muteAlert, unmuteAlert, updateAlert } from "../../management/alert-changes.ts";
-import { deleteAlert, readAlert } from "../../management/alerts.ts";
-import type { AlertWithChanges } from "../../management/alerts.ts";
+import { muteAlert, unmuteAlert, updateAlert } from "../../management/events/alert-changes.ts";
+import { deleteAlert, readAlert } from "../../management/events/alerts.ts";
+import type { AlertWithChanges } from "../../management/events/alerts.ts";
 import { ago, dash, duration, durationText, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createAlert, listAlerts } from "../../management/alerts.ts";
-import type { Alert } from "../../management/alerts.ts";
+import { createAlert, listAlerts } from "../../management/events/alerts.ts";
+import type { Alert } from "../../management/events/alerts.ts";
 import type { DeploymentId, PromptId } from "../../common/ids.ts";
 import { ago, duration, durationText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";

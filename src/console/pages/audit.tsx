@@ -3,12 +3,12 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { stringify } from "../../common/json-text.ts";
-import { exportAuditEntries, listAuditEntries } from "../../management/audit.ts";
-import type { AuditEntry } from "../../management/audit.ts";
-import { listDeployments } from "../../management/deployments.ts";
-import { allNouns } from "../../management/nouns.ts";
-import { originIn } from "../../management/origin.ts";
-import { listPrompts } from "../../management/prompts.ts";
+import { exportAuditEntries, listAuditEntries } from "../../management/events/audit.ts";
+import type { AuditEntry } from "../../management/events/audit.ts";
+import { listDeployments } from "../../management/deployments/deployments.ts";
+import { allNouns } from "../../management/kernel/nouns.ts";
+import { originIn } from "../../management/kernel/origin.ts";
+import { listPrompts } from "../../management/prompts/prompts.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

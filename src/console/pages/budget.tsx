@@ -4,8 +4,8 @@
 /** @jsxFrag Fragment */
 import { notFound, wrongField } from "../../common/errors.ts";
 import type { BudgetId } from "../../common/ids.ts";
-import { deleteBudget, readBudget, updateBudget } from "../../management/budgets.ts";
-import type { BudgetState } from "../../management/budgets.ts";
+import { deleteBudget, readBudget, updateBudget } from "../../management/money/budgets.ts";
+import type { BudgetState } from "../../management/money/budgets.ts";
 import { ago } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import { formValue, link, missingRole, workspaceOf } from "../page.ts";

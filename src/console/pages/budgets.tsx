@@ -3,10 +3,10 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { KeyId, PromptId } from "../../common/ids.ts";
-import { listApiKeys } from "../../management/api-keys.ts";
-import { createBudget, listBudgets } from "../../management/budgets.ts";
-import type { Budget } from "../../management/budgets.ts";
-import { listPrompts } from "../../management/prompts.ts";
+import { listApiKeys } from "../../management/access/api-keys.ts";
+import { createBudget, listBudgets } from "../../management/money/budgets.ts";
+import type { Budget } from "../../management/money/budgets.ts";
+import { listPrompts } from "../../management/prompts/prompts.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { formValue, link, listMost, missingRole, queryValue, workspaceOf } from "../page.ts";

@@ -11,12 +11,12 @@ import {
   getChangeRequest,
   operationOf,
   withdrawChangeRequest,
-} from "../../management/change-request-operations.ts";
-import { makerOf } from "../../management/change-requests.ts";
-import type { ChangeRequest } from "../../management/change-requests.ts";
-import { getDeployment } from "../../management/deployments.ts";
-import { hasRole } from "../../management/operation.ts";
-import { isSamePerson } from "../../management/people.ts";
+} from "../../management/deployments/change-request-operations.ts";
+import { makerOf } from "../../management/deployments/change-requests.ts";
+import type { ChangeRequest } from "../../management/deployments/change-requests.ts";
+import { getDeployment } from "../../management/deployments/deployments.ts";
+import { hasRole } from "../../management/kernel/operation.ts";
+import { isSamePerson } from "../../management/kernel/people.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listChangeRequests } from "../../management/change-request-operations.ts";
+import { listChangeRequests } from "../../management/deployments/change-request-operations.ts";
 import { Fragment, h } from "../html.ts";
 import { queryValue, workspaceOf } from "../page.ts";
 import type { Page } from "../page.ts";

@@ -4,10 +4,10 @@
 /** @jsxFrag Fragment */
 import { invalidField } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
-import { compareStats } from "../../management/compare.ts";
-import { listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import { getPrompt } from "../../management/versions.ts";
+import { compareStats } from "../../management/records/compare.ts";
+import { listDeployments } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { getPrompt } from "../../management/prompts/versions.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";
 import { link, listAll, queryValue, queryVersion, workspaceOf } from "../page.ts";

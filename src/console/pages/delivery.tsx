@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";
-import { listWebhookDeliveries, resendWebhookDeliveries } from "../../management/webhook-deliveries.ts";
-import type { Delivery } from "../../management/webhook-deliveries.ts";
-import type { Webhook } from "../../management/webhooks.ts";
+import { listWebhookDeliveries, resendWebhookDeliveries } from "../../management/events/webhook-deliveries.ts";
+import type { Delivery } from "../../management/events/webhook-deliveries.ts";
+import type { Webhook } from "../../management/events/webhooks.ts";
 import { ago, dash, duration, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import { link } from "../page.ts";

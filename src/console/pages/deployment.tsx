@@ -3,14 +3,18 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
-import { findReturns, listDeploymentChanges, renameDeployment } from "../../management/deployment-changes.ts";
-import { listChangeRequests } from "../../management/change-request-operations.ts";
-import { operator } from "../../management/change-requests.ts";
-import { getDeployment } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import type { DeploymentChange } from "../../management/history.ts";
-import { listRollouts, setRollout } from "../../management/rollout-operations.ts";
-import { listPromptVersions } from "../../management/versions.ts";
+import {
+  findReturns,
+  listDeploymentChanges,
+  renameDeployment,
+} from "../../management/deployments/deployment-changes.ts";
+import { listChangeRequests } from "../../management/deployments/change-request-operations.ts";
+import { operator } from "../../management/deployments/change-requests.ts";
+import { getDeployment } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import type { DeploymentChange } from "../../management/deployments/history.ts";
+import { listRollouts, setRollout } from "../../management/deployments/rollout-operations.ts";
+import { listPromptVersions } from "../../management/prompts/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createDeployment, listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
+import { createDeployment, listDeployments } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
 import { groupBy } from "../../support/group-by.ts";
 import { counted } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

@@ -4,10 +4,10 @@
 /** @jsxFrag Fragment */
 import { Refusal } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
-import { diffPrompts, variablesOf } from "../../management/prompt-text.ts";
-import type { PromptContent } from "../../management/prompt-text.ts";
-import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/versions.ts";
-import type { PromptVersion } from "../../management/versions.ts";
+import { diffPrompts, variablesOf } from "../../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../../management/prompts/prompt-text.ts";
+import { createPrompt, getPrompt, getPromptVersion, pushPrompt } from "../../management/prompts/versions.ts";
+import type { PromptVersion } from "../../management/prompts/versions.ts";
 import { assetPath } from "../addresses.ts";
 import {
   contentOf,

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { eventTypes } from "../../management/event-types.ts";
+import { eventTypes } from "../../management/kernel/event-types.ts";
 import { breakable, Fragment, h } from "../html.ts";
 import { link } from "../page.ts";
 import type { Page } from "../page.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../../management/feedback-names.ts";
-import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import { declareFeedback, listFeedbackNames, undeclareFeedback } from "../../management/terms/feedback-names.ts";
+import type { FeedbackNameRule } from "../../management/terms/feedback-names.ts";
 import { dash, excerpt, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Stats } from "../../management/stats.ts";
+import type { Stats } from "../../management/records/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";
 import { link, queryOf, queryValue } from "../page.ts";

@@ -4,8 +4,8 @@
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
 import { invalidField, Refusal, refusalAt, wrongField } from "../../common/errors.ts";
-import { getDeployment, listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
+import { getDeployment, listDeployments } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
 import { h } from "../html.ts";
 import type { Html } from "../html.ts";
 import { formValue, listMost, queryValue, queryWord, workspaceOf } from "../page.ts";

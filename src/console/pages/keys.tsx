@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createApiKey, getApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "../../management/api-keys.ts";
-import type { ApiKey } from "../../management/api-keys.ts";
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "../../management/access/api-keys.ts";
+import type { ApiKey } from "../../management/access/api-keys.ts";
 import { notFound } from "../../common/errors.ts";
 import type { DeploymentId } from "../../common/ids.ts";
 import { ago, agoByHour } from "../format.tsx";

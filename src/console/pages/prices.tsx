@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { PriceId } from "../../common/ids.ts";
-import { listPrices, removePrice, setPrice } from "../../management/prices.ts";
-import type { Price } from "../../management/prices.ts";
-import { readTier, tierText } from "../../management/price-tiers.ts";
+import { listPrices, removePrice, setPrice } from "../../management/prompts/prices.ts";
+import type { Price } from "../../management/prompts/prices.ts";
+import { readTier, tierText } from "../../management/prompts/price-tiers.ts";
 import { ago, price } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

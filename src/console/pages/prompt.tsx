@@ -4,15 +4,15 @@
 /** @jsxFrag Fragment */
 import { wrongField } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
-import { promoteDeployment } from "../../management/deployment-changes.ts";
-import { createDeployment, listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import { readStats } from "../../management/stats.ts";
-import type { Stats } from "../../management/stats.ts";
-import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/prompts.ts";
-import type { Prompt } from "../../management/prompts.ts";
-import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/versions.ts";
-import type { VersionSummary } from "../../management/versions.ts";
+import { promoteDeployment } from "../../management/deployments/deployment-changes.ts";
+import { createDeployment, listDeployments } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { readStats } from "../../management/records/stats.ts";
+import type { Stats } from "../../management/records/stats.ts";
+import { archivePrompt, renamePrompt, unarchivePrompt } from "../../management/prompts/prompts.ts";
+import type { Prompt } from "../../management/prompts/prompts.ts";
+import { getPrompt, getPromptVersion, listPromptVersions, pushPrompt } from "../../management/prompts/versions.ts";
+import type { VersionSummary } from "../../management/prompts/versions.ts";
 import { ago } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

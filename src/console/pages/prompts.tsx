@@ -3,11 +3,11 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { Page as ListPage } from "../../common/domain.ts";
-import { listDeployments } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import { listPrompts } from "../../management/prompts.ts";
-import type { Prompt } from "../../management/prompts.ts";
-import { createPrompt } from "../../management/versions.ts";
+import { listDeployments } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { listPrompts } from "../../management/prompts/prompts.ts";
+import type { Prompt } from "../../management/prompts/prompts.ts";
+import { createPrompt } from "../../management/prompts/versions.ts";
 import { groupBy } from "../../support/group-by.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

@@ -10,9 +10,9 @@ import {
   returnReviewRecord,
   showReviewRecord,
   skipReviewRecord,
-} from "../../management/review-records.ts";
-import type { ReviewRecord } from "../../management/review-records.ts";
-import type { ReviewWithReviewers } from "../../management/review-progress.ts";
+} from "../../management/feedback/review-records.ts";
+import type { ReviewRecord } from "../../management/feedback/review-records.ts";
+import type { ReviewWithReviewers } from "../../management/feedback/review-progress.ts";
 import { changeFeedback, findFeedback, isAboutFeedback, personName, reviewerOf } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";
 import { ago, numberText } from "../format.tsx";

@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { wrongField } from "../../common/errors.ts";
-import { takeReviewRecord } from "../../management/review-records.ts";
-import type { Reviewer } from "../../management/review-progress.ts";
-import { deleteReview } from "../../management/reviews.ts";
+import { takeReviewRecord } from "../../management/feedback/review-records.ts";
+import type { Reviewer } from "../../management/feedback/review-progress.ts";
+import { deleteReview } from "../../management/feedback/reviews.ts";
 import { personName } from "../feedback.ts";
 import { ago, counted, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

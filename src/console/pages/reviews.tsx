@@ -2,10 +2,10 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listFeedbackNames } from "../../management/feedback-names.ts";
-import type { Review } from "../../management/review-progress.ts";
-import { listWorkspaceDiagnoses } from "../../management/records.ts";
-import { createReview, listReviews } from "../../management/reviews.ts";
+import { listFeedbackNames } from "../../management/terms/feedback-names.ts";
+import type { Review } from "../../management/feedback/review-progress.ts";
+import { listWorkspaceDiagnoses } from "../../management/records/records.ts";
+import { createReview, listReviews } from "../../management/feedback/reviews.ts";
 import { personName } from "../feedback.ts";
 import { ago, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

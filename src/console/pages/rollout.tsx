@@ -5,11 +5,11 @@
 /** @jsxFrag Fragment */
 import { invalidField, wrongField } from "../../common/errors.ts";
 import type { DeploymentId, RolloutId } from "../../common/ids.ts";
-import { promoteDeployment } from "../../management/deployment-changes.ts";
-import { getDeployment } from "../../management/deployments.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import { setRollout, stopRollout } from "../../management/rollout-operations.ts";
-import { feedbackNotCompared, readRolloutStats } from "../../management/rollout-stats.ts";
+import { promoteDeployment } from "../../management/deployments/deployment-changes.ts";
+import { getDeployment } from "../../management/deployments/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { setRollout, stopRollout } from "../../management/deployments/rollout-operations.ts";
+import { feedbackNotCompared, readRolloutStats } from "../../management/records/rollout-stats.ts";
 import { ago, dash } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

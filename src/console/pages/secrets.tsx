@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { ApiKey } from "../../management/api-keys.ts";
-import type { Role } from "../../management/operation.ts";
+import type { ApiKey } from "../../management/access/api-keys.ts";
+import type { Role } from "../../management/kernel/operation.ts";
 import { ago, agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

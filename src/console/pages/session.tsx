@@ -4,9 +4,9 @@
 /** @jsxFrag Fragment */
 import type { RecordId } from "../../common/ids.ts";
 import { boundLatency } from "../../statistics/histogram.ts";
-import { addFeedback } from "../../management/feedback.ts";
-import { deleteWorkspaceSession, listSessions, showSession } from "../../management/sessions.ts";
-import type { Session } from "../../management/sessions.ts";
+import { addFeedback } from "../../management/feedback/feedback.ts";
+import { deleteWorkspaceSession, listSessions, showSession } from "../../management/records/sessions.ts";
+import type { Session } from "../../management/records/sessions.ts";
 import type { Diagnosis } from "../../schema/ledger.ts";
 import { counted, dash, duration, exactTime, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listSessions } from "../../management/sessions.ts";
-import type { Session } from "../../management/sessions.ts";
+import { listSessions } from "../../management/records/sessions.ts";
+import type { Session } from "../../management/records/sessions.ts";
 import { ago, dash, excerpt, number, usd } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";

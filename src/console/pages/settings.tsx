@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { conflict, invalidField } from "../../common/errors.ts";
-import type { StatusName } from "../../management/statuses.ts";
-import { updateWorkspace } from "../../management/workspaces.ts";
-import type { Workspace } from "../../management/workspaces.ts";
+import type { StatusName } from "../../management/kernel/statuses.ts";
+import { updateWorkspace } from "../../management/kernel/workspaces.ts";
+import type { Workspace } from "../../management/kernel/workspaces.ts";
 import { ageText, ago, number } from "../format.tsx";
 import { exact, Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

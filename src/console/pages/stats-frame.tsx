@@ -3,11 +3,11 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { DeploymentId } from "../../common/ids.ts";
-import { getDeployment } from "../../management/deployments.ts";
+import { getDeployment } from "../../management/deployments/deployments.ts";
 import { intervals } from "../../tallies/counting.ts";
 import type { Interval } from "../../tallies/counting.ts";
-import { feedbackLeftOut, readStats } from "../../management/stats.ts";
-import type { Stats } from "../../management/stats.ts";
+import { feedbackLeftOut, readStats } from "../../management/records/stats.ts";
+import type { Stats } from "../../management/records/stats.ts";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, queryOf, queryValue, queryWord, workspaceOf } from "../page.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listRollouts } from "../../management/rollout-operations.ts";
-import type { Stats } from "../../management/stats.ts";
+import { listRollouts } from "../../management/deployments/rollout-operations.ts";
+import type { Stats } from "../../management/records/stats.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link, queryOf } from "../page.ts";

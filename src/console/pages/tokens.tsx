@@ -3,11 +3,11 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { WorkspaceId } from "../../common/ids.ts";
-import { hasRole, roles } from "../../management/operation.ts";
-import type { Role } from "../../management/operation.ts";
-import { isSamePerson } from "../../management/people.ts";
-import { createToken, getToken, listTokens, revokeToken, rotateToken } from "../../management/tokens.ts";
-import type { Token } from "../../management/tokens.ts";
+import { hasRole, roles } from "../../management/kernel/operation.ts";
+import type { Role } from "../../management/kernel/operation.ts";
+import { isSamePerson } from "../../management/kernel/people.ts";
+import { createToken, getToken, listTokens, revokeToken, rotateToken } from "../../management/access/tokens.ts";
+import type { Token } from "../../management/access/tokens.ts";
 import { consolePath } from "../../http/face.ts";
 import { agoByHour } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

@@ -4,11 +4,11 @@
 /** @jsxFrag Fragment */
 import { decimalText, readAmount } from "../../support/decimal.ts";
 import { endOfMonth, isMonth, monthOf, startOfMonth } from "../../common/month.ts";
-import { listBudgets } from "../../management/budgets.ts";
-import { readCosts } from "../../management/costs.ts";
-import type { MonthCosts } from "../../management/costs.ts";
-import { listMonths, readUsage } from "../../management/usage.ts";
-import type { Usage } from "../../management/usage.ts";
+import { listBudgets } from "../../management/money/budgets.ts";
+import { readCosts } from "../../management/records/costs.ts";
+import type { MonthCosts } from "../../management/records/costs.ts";
+import { listMonths, readUsage } from "../../management/records/usage.ts";
+import type { Usage } from "../../management/records/usage.ts";
 import type { MonthUsage } from "../../schema/ledger.ts";
 import { counted, dash, number, usd } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";

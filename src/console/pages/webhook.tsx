@@ -3,11 +3,20 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { wrongField } from "../../common/errors.ts";
-import { disableWebhook, enableWebhook, rotateWebhook, updateWebhook } from "../../management/webhook-changes.ts";
-import { listWebhookDeliveries, resendWebhookDeliveries, testWebhook } from "../../management/webhook-deliveries.ts";
-import type { Delivery } from "../../management/webhook-deliveries.ts";
-import { deleteWebhook } from "../../management/webhooks.ts";
-import type { Webhook } from "../../management/webhooks.ts";
+import {
+  disableWebhook,
+  enableWebhook,
+  rotateWebhook,
+  updateWebhook,
+} from "../../management/events/webhook-changes.ts";
+import {
+  listWebhookDeliveries,
+  resendWebhookDeliveries,
+  testWebhook,
+} from "../../management/events/webhook-deliveries.ts";
+import type { Delivery } from "../../management/events/webhook-deliveries.ts";
+import { deleteWebhook } from "../../management/events/webhooks.ts";
+import type { Webhook } from "../../management/events/webhooks.ts";
 import { ago, duration, excerpt, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { createWebhook, listWebhooks } from "../../management/webhooks.ts";
-import type { Format, Webhook } from "../../management/webhooks.ts";
+import { createWebhook, listWebhooks } from "../../management/events/webhooks.ts";
+import type { Format, Webhook } from "../../management/events/webhooks.ts";
 import { ago, excerpt } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html } from "../html.ts";

@@ -2,9 +2,9 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listWorkspaceStates } from "../../management/workspace-states.ts";
-import type { WorkspaceState } from "../../management/workspace-states.ts";
-import { createWorkspace, listWorkspaces } from "../../management/workspaces.ts";
+import { listWorkspaceStates } from "../../management/access/workspace-states.ts";
+import type { WorkspaceState } from "../../management/access/workspace-states.ts";
+import { createWorkspace, listWorkspaces } from "../../management/kernel/workspaces.ts";
 import { redirectTo } from "../safety.ts";
 import { counted, number } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";

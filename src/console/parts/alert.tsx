@@ -2,9 +2,9 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { readCondition, valueText } from "../../management/alert-conditions.ts";
-import { listAlerts } from "../../management/alerts.ts";
-import type { Alert } from "../../management/alerts.ts";
+import { readCondition, valueText } from "../../management/events/alert-conditions.ts";
+import { listAlerts } from "../../management/events/alerts.ts";
+import type { Alert } from "../../management/events/alerts.ts";
 import { ago, dash } from "../format.tsx";
 import { breakable, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { BackupState } from "../../management/backup-notices.ts";
+import type { BackupState } from "../../management/upkeep/backup-notices.ts";
 import { ageText, ago, sizeText } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Part } from "../html.ts";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listBudgets } from "../../management/budgets.ts";
-import type { Budget, BudgetState } from "../../management/budgets.ts";
+import { listBudgets } from "../../management/money/budgets.ts";
+import type { Budget, BudgetState } from "../../management/money/budgets.ts";
 import { counted, number, usd } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,11 +2,11 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { isRequestable } from "../../management/change-request-operations.ts";
-import { makerOf } from "../../management/change-requests.ts";
-import type { ChangeRequest } from "../../management/change-requests.ts";
-import type { Deployment, DeploymentResult } from "../../management/deployments.ts";
-import { hasRole } from "../../management/operation.ts";
+import { isRequestable } from "../../management/deployments/change-request-operations.ts";
+import { makerOf } from "../../management/deployments/change-requests.ts";
+import type { ChangeRequest } from "../../management/deployments/change-requests.ts";
+import type { Deployment, DeploymentResult } from "../../management/deployments/deployments.ts";
+import { hasRole } from "../../management/kernel/operation.ts";
 import { ago, excerpt } from "../format.tsx";
 import { breakable, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Deployment } from "../../management/deployments.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
 import { h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { link } from "../page.ts";

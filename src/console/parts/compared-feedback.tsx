@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Comparison } from "../../management/compare.ts";
-import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import type { Comparison } from "../../management/records/compare.ts";
+import type { FeedbackNameRule } from "../../management/terms/feedback-names.ts";
 import { counted, dash, number } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Part } from "../html.ts";

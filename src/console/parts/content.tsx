@@ -5,11 +5,11 @@
 /** @jsxFrag Fragment */
 import { indent, readItems, readMembers } from "../../common/json-text.ts";
 import { findPlaceholders } from "../../support/template.ts";
-import { readDeclarations } from "../../management/declarations.ts";
-import type { Declarations } from "../../management/declarations.ts";
-import { compareDeclarations, variablesOf } from "../../management/prompt-text.ts";
-import type { PromptContent } from "../../management/prompt-text.ts";
-import type { PromptVersion } from "../../management/versions.ts";
+import { readDeclarations } from "../../management/prompts/declarations.ts";
+import type { Declarations } from "../../management/prompts/declarations.ts";
+import { compareDeclarations, variablesOf } from "../../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../../management/prompts/prompt-text.ts";
+import type { PromptVersion } from "../../management/prompts/versions.ts";
 import { readMessage } from "../conversation.ts";
 import type { Message } from "../conversation.ts";
 import { number } from "../format.tsx";

@@ -4,11 +4,11 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import type { PromptId } from "../../common/ids.ts";
-import { diffWords } from "../../management/prompt-text.ts";
-import type { Piece } from "../../management/prompt-text.ts";
-import { diffVersions } from "../../management/renderings.ts";
-import { getPromptVersion } from "../../management/versions.ts";
-import type { PromptVersion } from "../../management/versions.ts";
+import { diffWords } from "../../management/prompts/prompt-text.ts";
+import type { Piece } from "../../management/prompts/prompt-text.ts";
+import { diffVersions } from "../../management/prompts/renderings.ts";
+import { getPromptVersion } from "../../management/prompts/versions.ts";
+import type { PromptVersion } from "../../management/prompts/versions.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";

@@ -5,9 +5,9 @@
 /** @jsxFrag Fragment */
 import { readItems, readMembers } from "../../common/json-text.ts";
 import { placeholder, soleVariable, unclosed } from "../../support/template.ts";
-import type { Declarations } from "../../management/declarations.ts";
-import { fillVariables, variablesOf } from "../../management/prompt-text.ts";
-import type { PromptContent } from "../../management/prompt-text.ts";
+import type { Declarations } from "../../management/prompts/declarations.ts";
+import { fillVariables, variablesOf } from "../../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../../management/prompts/prompt-text.ts";
 import { readMessage } from "../conversation.ts";
 import type { Draft, DraftMessage } from "../draft.ts";
 import { exact, Fragment, h } from "../html.ts";

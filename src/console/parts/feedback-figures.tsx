@@ -3,8 +3,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { listFeedbackNames } from "../../management/feedback-names.ts";
-import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import { listFeedbackNames } from "../../management/terms/feedback-names.ts";
+import type { FeedbackNameRule } from "../../management/terms/feedback-names.ts";
 import type { FeedbackStats } from "../../schema/feedback.ts";
 import { counted, dash, excerpt, number, numberText, rounded, share, shareText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";

@@ -2,7 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { FeedbackNameRule } from "../../management/feedback-names.ts";
+import type { FeedbackNameRule } from "../../management/terms/feedback-names.ts";
 import type { Feedback } from "../../schema/feedback.ts";
 import { faultyField } from "../feedback.ts";
 import type { FeedbackOnRecord } from "../feedback.ts";

@@ -3,7 +3,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { addFeedback } from "../../management/feedback.ts";
+import { addFeedback } from "../../management/feedback/feedback.ts";
 import type { EarlierFeedback, Feedback, FeedbackValue } from "../../schema/feedback.ts";
 import { assetPath } from "../addresses.ts";
 import { feedbackNotices, keptQuery, mostPieces } from "../feedback.ts";

@@ -6,7 +6,7 @@ import { exact, Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { missingRole } from "../page.ts";
 import type { ConsoleRequest } from "../page.ts";
-import type { Role } from "../../management/operation.ts";
+import type { Role } from "../../management/kernel/operation.ts";
 
 type FieldProps = {
   label: string;

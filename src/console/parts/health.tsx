@@ -3,8 +3,8 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { newcombe } from "../../statistics/intervals.ts";
-import type { Deployment } from "../../management/deployments.ts";
-import type { WorkspaceStats } from "../../management/stats.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import type { WorkspaceStats } from "../../management/records/stats.ts";
 import type { Diagnosis, Figures } from "../../schema/ledger.ts";
 import { lastText, valuesOf } from "../conversation.ts";
 import { ago, dash, duration, excerpt, number, numberText, share, usd } from "../format.tsx";

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import { shortCommit } from "../../management/origin.ts";
-import type { Origin } from "../../management/origin.ts";
+import { shortCommit } from "../../management/kernel/origin.ts";
+import type { Origin } from "../../management/kernel/origin.ts";
 import { dash } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -3,9 +3,9 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { monthOf } from "../../common/month.ts";
-import { forecast, startOfPace } from "../../management/forecast.ts";
-import type { Usage } from "../../management/usage.ts";
-import { updateWorkspace } from "../../management/workspaces.ts";
+import { forecast, startOfPace } from "../../management/records/forecast.ts";
+import type { Usage } from "../../management/records/usage.ts";
+import { updateWorkspace } from "../../management/kernel/workspaces.ts";
 import { ago, counted, dayText, number, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";

@@ -5,9 +5,9 @@
 import { notFound } from "../../common/errors.ts";
 import type { ReviewId } from "../../common/ids.ts";
 import { anyName } from "../../feedback/feedback-scan.ts";
-import { isNamed } from "../../management/operation.ts";
-import type { Review, ReviewFilter, ReviewWithReviewers } from "../../management/review-progress.ts";
-import { showReview } from "../../management/reviews.ts";
+import { isNamed } from "../../management/kernel/operation.ts";
+import type { Review, ReviewFilter, ReviewWithReviewers } from "../../management/feedback/review-progress.ts";
+import { showReview } from "../../management/feedback/reviews.ts";
 import { reviewerOf } from "../feedback.ts";
 import { excerpt, numberText } from "../format.tsx";
 import { Fragment, h } from "../html.ts";

@@ -2,11 +2,11 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Deployment } from "../../management/deployments.ts";
-import { amountText, measureName } from "../../management/rollout-sentences.ts";
-import type { RolloutStats } from "../../management/rollout-stats.ts";
-import type { Stats } from "../../management/stats.ts";
-import type { Rollout } from "../../management/rollouts.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { amountText, measureName } from "../../management/terms/rollout-sentences.ts";
+import type { RolloutStats } from "../../management/records/rollout-stats.ts";
+import type { Stats } from "../../management/records/stats.ts";
+import type { Rollout } from "../../management/terms/rollouts.ts";
 import { ago, counted, dash, duration, number, numberText, rounded, share, usd } from "../format.tsx";
 import { Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

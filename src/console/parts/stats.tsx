@@ -3,7 +3,7 @@
 /** @jsx h */
 /** @jsxFrag Fragment */
 import { dollarText } from "../../support/dollars.ts";
-import type { Comparison } from "../../management/compare.ts";
+import type { Comparison } from "../../management/records/compare.ts";
 import type { Figures, RecordStats } from "../../schema/ledger.ts";
 import {
   counted,

@@ -2,8 +2,8 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
-import type { Deployment } from "../../management/deployments.ts";
-import { getPromptVersion } from "../../management/versions.ts";
+import type { Deployment } from "../../management/deployments/deployments.ts";
+import { getPromptVersion } from "../../management/prompts/versions.ts";
 import { Fragment, h } from "../html.ts";
 import type { Html, Part } from "../html.ts";
 import { workspaceOf } from "../page.ts";

@@ -4,9 +4,9 @@
 /** @jsxFrag Fragment */
 import { notFound } from "../../common/errors.ts";
 import type { WebhookId, WorkspaceId } from "../../common/ids.ts";
-import type { Delivery } from "../../management/webhook-deliveries.ts";
-import { listWebhooks, readWebhook } from "../../management/webhooks.ts";
-import type { Webhook } from "../../management/webhooks.ts";
+import type { Delivery } from "../../management/events/webhook-deliveries.ts";
+import { listWebhooks, readWebhook } from "../../management/events/webhooks.ts";
+import type { Webhook } from "../../management/events/webhooks.ts";
 import { ago, counted, excerpt } from "../format.tsx";
 import { breakable, Fragment, h, isolated } from "../html.ts";
 import type { Html, Part } from "../html.ts";

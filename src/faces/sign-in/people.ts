@@ -2,7 +2,7 @@
 import { Refusal } from "../../common/errors.ts";
 import type { Log } from "../../common/log.ts";
 import type { PeopleSettings } from "./people-settings.ts";
-import type { Caller, Store } from "../../management/operation.ts";
+import type { Caller, Store } from "../../management/kernel/operation.ts";
 import type { IdentityProvider } from "./identity-provider.ts";
 import { causeOf } from "./sign-in-fault.ts";
 import type { SignedHeader } from "./signed-header.ts";

@@ -2,7 +2,7 @@
 // seldom change are kept.
 import { providerAway, Refusal } from "../../common/errors.ts";
 import { describeError } from "../../common/log.ts";
-import type { Store } from "../../management/operation.ts";
+import type { Store } from "../../management/kernel/operation.ts";
 import { because } from "./sign-in-fault.ts";
 
 const timeout = 5_000; // ms

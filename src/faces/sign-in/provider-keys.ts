@@ -3,7 +3,7 @@ import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { providerAway, Refusal, signInRefused } from "../../common/errors.ts";
 import type { Claims } from "../../support/roles.ts";
-import type { Store } from "../../management/operation.ts";
+import type { Store } from "../../management/kernel/operation.ts";
 import { keep, readJson } from "./provider-answer.ts";
 import { because, describeFault } from "./sign-in-fault.ts";
 

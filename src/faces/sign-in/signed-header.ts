@@ -4,8 +4,8 @@ import { signInRefused } from "../../common/errors.ts";
 import { isSignedToken } from "./people-settings.ts";
 import type { HeaderSettings } from "./people-settings.ts";
 import type { RoleRule } from "../../support/roles.ts";
-import type { Caller, Store } from "../../management/operation.ts";
-import { toPerson } from "../../management/people.ts";
+import type { Caller, Store } from "../../management/kernel/operation.ts";
+import { toPerson } from "../../management/kernel/people.ts";
 import { readBearer } from "../../http/authorization.ts";
 import { createVerify } from "./provider-keys.ts";
 

@@ -2,7 +2,7 @@
 import { Refusal } from "../../common/errors.ts";
 import { groupBy } from "../../support/group-by.ts";
 import { readMembers, stringify } from "../../common/json-text.ts";
-import { readPromptFile } from "../../management/prompt-file.ts";
+import { readPromptFile } from "../../management/prompts/prompt-file.ts";
 import { readAgentMarkdown } from "../agent-markdown.ts";
 import { textsIn } from "../content.ts";
 import type { FileContent } from "../content.ts";

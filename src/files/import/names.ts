@@ -1,7 +1,7 @@
 // Names as prompts and deployments have them here, made of any others: letters lose their accents, and what has no letter here
 // is kept apart by a hash, so that no two names become one.
 import { groupBy } from "../../support/group-by.ts";
-import { promptName } from "../../management/values.ts";
+import { promptName } from "../../management/kernel/values.ts";
 
 const maxSegment = 80;
 

@@ -3,7 +3,7 @@ import { groupBy } from "../../support/group-by.ts";
 import { describeJsonFault } from "../../support/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems, readMembers } from "../../common/json-text.ts";
-import type { Declarations } from "../../management/declarations.ts";
+import type { Declarations } from "../../management/prompts/declarations.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
 import { declareVariables } from "../declarations.ts";
 import type { DeclaredVariable } from "../declarations.ts";
