@@ -94,7 +94,7 @@ async function assetsModule(): Promise<string> {
 export const generated: Record<string, () => Promise<string>> = {
   "src/database/migrations.ts": migrationsModule,
   "src/common/version.ts": versionModule,
-  "src/console/assets.ts": assetsModule,
+  "src/console/frame/assets.ts": assetsModule,
   // deno-lint-ignore require-await -- a generator returns a promise
   "src/schema/shapes.ts": async () => shapesModule(),
   "src/deploy/README.md": async () => await withBounds(await readText("src/deploy/README.md")),

@@ -74,7 +74,7 @@ const isGone = (model: string) =>
   /^gpt-(3|4|5)|^claude-(2|3|opus-4|sonnet-4|haiku-4)|^gemini-(1|2)|^grok-(1|2|3)/.test(model);
 
 test("models that documents, the demo and examples name have a price, and are not about to retire", async () => {
-  const shown = ["src/runtime/demo-texts.ts", "src/schema/serving.ts", "src/console/pages/prices.tsx"];
+  const shown = ["src/runtime/demo-texts.ts", "src/schema/serving.ts", "src/console/money/prices.tsx"];
   const texts = [
     ...documents.map(({ text }) => text),
     ...await Promise.all(shown.map((path) => readFile(pathOf(path), "utf8"))),

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { contentOf, keepUnchanged, readDraft, toDraft } from "../../src/console/draft.ts";
+import { contentOf, keepUnchanged, readDraft, toDraft } from "../../src/console/prompts/draft.ts";
 import { stringify } from "../../src/common/json-text.ts";
 import { isApiKey, isToken } from "../../src/common/ids.ts";
 import { listAuditEntries } from "../../src/management/events/audit.ts";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { drawChart } from "../../src/console/parts/chart.tsx";
-import { numbersTable } from "../../src/console/parts/elements.tsx";
+import { drawChart } from "../../src/console/frame/chart.tsx";
+import { numbersTable } from "../../src/console/frame/elements.tsx";
 import { dollarText } from "../../src/support/dollars.ts";
 import { extremes } from "../extremes.ts";
 

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { toHtml } from "../../src/console/html.ts";
-import { Diff } from "../../src/console/parts/diff.tsx";
+import { toHtml } from "../../src/console/frame/html.ts";
+import { Diff } from "../../src/console/frame/diff.tsx";
 import { diffPrompts } from "../../src/management/prompts/prompt-text.ts";
 import { toContent } from "../../src/management/prompts/versions.ts";
 import { promptFile, toPrompt } from "../helpers.ts";

@@ -2,7 +2,7 @@
 // Runs on every runtime in CI.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { assets } from "../../src/console/assets.ts";
+import { assets } from "../../src/console/frame/assets.ts";
 import { compareStats } from "../../src/management/records/compare.ts";
 import { readFeedbackAgreement } from "../../src/management/feedback/feedback-agreement.ts";
 import { declareFeedback, listFeedbackNames } from "../../src/management/terms/feedback-names.ts";

@@ -2,8 +2,8 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { dollarText, priceText } from "../../src/support/dollars.ts";
-import { ago, agoByHour, agoText, durationText } from "../../src/console/format.tsx";
-import { toHtml } from "../../src/console/html.ts";
+import { ago, agoByHour, agoText, durationText } from "../../src/console/frame/format.tsx";
+import { toHtml } from "../../src/console/frame/html.ts";
 import { compareStats } from "../../src/management/records/compare.ts";
 import { createToken } from "../../src/management/access/tokens.ts";
 import { listPromptVersions } from "../../src/management/prompts/versions.ts";

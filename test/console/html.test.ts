@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { breakable, exact, Fragment, h, isolated, toHtml } from "../../src/console/html.ts";
-import type { Part } from "../../src/console/html.ts";
+import { breakable, exact, Fragment, h, isolated, toHtml } from "../../src/console/frame/html.ts";
+import type { Part } from "../../src/console/frame/html.ts";
 import { createFolder, startProgram } from "../conformance/processes.ts";
 import { commandOf, currentRuntime, pathOf } from "../runtimes.ts";
 

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { momentOf } from "../../src/console/pages/inputs.tsx";
+import { momentOf } from "../../src/console/frame/inputs.tsx";
 import { currentRuntime } from "../runtimes.ts";
 
 const test = suite("typed times");

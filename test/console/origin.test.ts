@@ -3,8 +3,8 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Origin } from "../../src/management/kernel/origin.ts";
-import { OriginLine } from "../../src/console/parts/origin.tsx";
-import { toHtml } from "../../src/console/html.ts";
+import { OriginLine } from "../../src/console/frame/origin.tsx";
+import { toHtml } from "../../src/console/frame/html.ts";
 import { promptFile } from "../helpers.ts";
 import { taken } from "../management/management.ts";
 import { createVisit } from "./visitor.ts";

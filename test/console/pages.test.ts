@@ -3,7 +3,7 @@ import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { build } from "../../src/common/build.ts";
 import { version } from "../../src/common/version.ts";
-import { assets } from "../../src/console/assets.ts";
+import { assets } from "../../src/console/frame/assets.ts";
 import { roles } from "../../src/management/kernel/operation.ts";
 import { takeReviewRecord } from "../../src/management/feedback/review-records.ts";
 import { createReview } from "../../src/management/feedback/reviews.ts";

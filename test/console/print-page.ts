@@ -1,5 +1,5 @@
 // Prints a page.
-import { toHtml } from "../../src/console/html.ts";
-import { signInView } from "../../src/console/sign-in.tsx";
+import { toHtml } from "../../src/console/frame/html.ts";
+import { signInView } from "../../src/console/entrance/sign-in.tsx";
 
 console.log(toHtml(signInView({ next: "", hasProvider: false }).body));

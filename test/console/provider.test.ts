@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { seal } from "../../src/console/seals.ts";
+import { seal } from "../../src/console/entrance/seals.ts";
 import { importSecret } from "../../src/management/kernel/service-secret.ts";
 import { adminToken, bearer, readAnswer } from "../helpers.ts";
 import { createBrowser, stageProvider } from "./provider.ts";

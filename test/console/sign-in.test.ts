@@ -2,9 +2,9 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { sha256 } from "../../src/common/ids.ts";
-import { assetPath } from "../../src/console/addresses.ts";
+import { assetPath } from "../../src/console/frame/addresses.ts";
 import { pages } from "../../src/console/pages.ts";
-import { sealSession } from "../../src/console/sessions.ts";
+import { sealSession } from "../../src/console/entrance/sessions.ts";
 import { importSecret } from "../../src/management/kernel/service-secret.ts";
 import { management } from "../../src/management.ts";
 import { serveDatabase } from "../../src/service/service.ts";

@@ -1,5 +1,5 @@
 // A person at the console without a browser: signs in, opens pages, follows links and sends forms, through the router.
-import { assets } from "../../src/console/assets.ts";
+import { assets } from "../../src/console/frame/assets.ts";
 import { adminToken, createWorld } from "../helpers.ts";
 import type { Answer, World } from "../helpers.ts";
 
