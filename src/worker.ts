@@ -1,6 +1,6 @@
 // The entry `promptledger/worker`: a Worker for Cloudflare, whose settings are bindings.
-import { readConfig } from "./runtime/config.ts";
-import type { Config } from "./runtime/config.ts";
+import { readConfig } from "./runtime/settings/config.ts";
+import type { Config } from "./runtime/settings/config.ts";
 import { createLog, describeError } from "./common/log.ts";
 import { createShared } from "./service/service.ts";
 import type { ServiceSettings, Shared } from "./service/service.ts";
@@ -11,7 +11,7 @@ import type { Store } from "./management/kernel/operation.ts";
 import { after } from "./common/timeout.ts";
 import { runUpkeep } from "./management/upkeep/upkeep.ts";
 import { mcp } from "./mcp/face.ts";
-import { servedFaces } from "./runtime/served-faces.ts";
+import { servedFaces } from "./runtime/serving/served-faces.ts";
 import { sendFrom } from "./runtime/worker-send.ts";
 import { answer, mayChange, requireRemote } from "./runtime/worker-requests.ts";
 

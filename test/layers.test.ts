@@ -90,9 +90,9 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
   ["yaml", "files/edit-members.ts", "files/yaml.ts"],
-  ["aws4fetch", "runtime/s3.ts"],
-  ["age-encryption", "runtime/backup-encryption.ts"],
-  ["@scure/base", "runtime/backup-key.ts"],
+  ["aws4fetch", "runtime/backups/s3.ts"],
+  ["age-encryption", "runtime/backups/backup-encryption.ts"],
+  ["@scure/base", "runtime/backups/backup-key.ts"],
   ["diff", "management/prompts/prompt-text.ts"],
   ["d3-scale", "console/frame/chart.tsx"],
   ["d3-shape", "console/frame/chart.tsx"],
@@ -172,7 +172,7 @@ function loadedBy(...entries: string[]): Set<string> {
   return reached;
 }
 
-const starts = ["cli.ts", "runtime/serve.ts", "runtime/boot.ts", "runtime/demo.ts"];
+const starts = ["cli.ts", "runtime/serving/serve.ts", "runtime/serving/boot.ts", "runtime/demo/demo.ts"];
 
 test("what serves, and the command line, load MCP only once it is on", () => {
   const loaded = loadedBy(...starts);

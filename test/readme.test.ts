@@ -10,7 +10,7 @@ import * as assert from "uvu/assert";
 import { readArguments } from "../src/cli/arguments.ts";
 import { commands } from "../src/cli/commands.ts";
 import { version } from "../src/common/version.ts";
-import { readConfig } from "../src/runtime/config.ts";
+import { readConfig } from "../src/runtime/settings/config.ts";
 import { checkSettings } from "../src/http/settings.ts";
 import { readOptions } from "./bench/options.ts";
 import { budgets } from "./budgets.ts";
@@ -74,7 +74,7 @@ const isGone = (model: string) =>
   /^gpt-(3|4|5)|^claude-(2|3|opus-4|sonnet-4|haiku-4)|^gemini-(1|2)|^grok-(1|2|3)/.test(model);
 
 test("models that documents, the demo and examples name have a price, and are not about to retire", async () => {
-  const shown = ["src/runtime/demo-texts.ts", "src/schema/serving.ts", "src/console/money/prices.tsx"];
+  const shown = ["src/runtime/demo/demo-texts.ts", "src/schema/serving.ts", "src/console/money/prices.tsx"];
   const texts = [
     ...documents.map(({ text }) => text),
     ...await Promise.all(shown.map((path) => readFile(pathOf(path), "utf8"))),

@@ -1,16 +1,16 @@
 // `backup now`, `backup list`, `backup check` and `backup key`: the backups of BACKUP_TO. And what `restore` is given.
-import { readPlace } from "../common/backup-settings.ts";
-import type { PlaceSettings } from "../common/backup-settings.ts";
-import { readConfig } from "../runtime/config.ts";
+import { readPlace } from "../runtime/settings/backup-settings.ts";
+import type { PlaceSettings } from "../runtime/settings/backup-settings.ts";
+import { readConfig } from "../runtime/settings/config.ts";
 import { ageText } from "../support/duration.ts";
 import { invalid } from "../common/errors.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
-import { findBackupKey, identityOf } from "../runtime/backup-key.ts";
-import { findBackup } from "../runtime/backup-place.ts";
-import { isEncryptedName, timeOf } from "../runtime/backup-names.ts";
-import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups.ts";
-import { openPlace } from "../runtime/open-place.ts";
-import type { BackupSource } from "../runtime/restore.ts";
+import { findBackupKey, identityOf } from "../runtime/backups/backup-key.ts";
+import { findBackup } from "../runtime/backups/backup-place.ts";
+import { isEncryptedName, timeOf } from "../runtime/backups/backup-names.ts";
+import { backUpNow, checkBackup, listKept, requireBackups } from "../runtime/backups/backups.ts";
+import { openPlace } from "../runtime/backups/open-place.ts";
+import type { BackupSource } from "../runtime/backups/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command } from "./command.ts";

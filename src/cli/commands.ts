@@ -1,12 +1,12 @@
 // Every command, in the order in which help shows them.
 import { describeDatabase } from "../database/location.ts";
-import { readConfig } from "../runtime/config.ts";
+import { readConfig } from "../runtime/settings/config.ts";
 import type { DatabaseLocation } from "../database/location.ts";
 import { newAdminToken } from "../common/ids.ts";
 import { formatBytes } from "../runtime/atomic-file.ts";
-import { backUp } from "../runtime/backup.ts";
+import { backUp } from "../runtime/backups/backup.ts";
 import { unusableDatabase } from "../runtime/file-fault.ts";
-import { restore } from "../runtime/restore.ts";
+import { restore } from "../runtime/backups/restore.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { countOf, describeUpgrade, listMissing } from "../database/migrate.ts";
 import type { Migration } from "../database/migrate.ts";
@@ -123,7 +123,7 @@ const serviceCommands: Command[] = [
       "Start the service with the settings in the environment. Apps see their quota in its X-RateLimit-… response headers",
     needs: "service",
     async runLocally() {
-      const { serve } = await import("../runtime/serve.ts");
+      const { serve } = await import("../runtime/serving/serve.ts");
       await serve();
       return {};
     },
@@ -133,7 +133,7 @@ const serviceCommands: Command[] = [
     summary: "Serve a throw-away database with a small history, and print a link to its console",
     needs: "service",
     async runLocally({ terminal }) {
-      const { demo } = await import("../runtime/demo.ts");
+      const { demo } = await import("../runtime/demo/demo.ts");
       await demo(terminal);
       return {};
     },

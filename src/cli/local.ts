@@ -1,14 +1,14 @@
 // Runs operations on the database in DATABASE_URL.
 import { describeDatabase, filePathOf, isFileUrl } from "../database/location.ts";
 import { adminTokenFault } from "../http/settings.ts";
-import { readConfig } from "../runtime/config.ts";
+import { readConfig } from "../runtime/settings/config.ts";
 import { invalid } from "../common/errors.ts";
 import type { Database } from "../database/database.ts";
 import type { SchemaPolicy } from "../database/file/open-migrated.ts";
 import { perform } from "../management/kernel/operation.ts";
 import type { Caller } from "../management/kernel/operation.ts";
-import { addressFault } from "../runtime/outbound.ts";
-import { openConfigured } from "../runtime/open-configured.ts";
+import { addressFault } from "../runtime/serving/outbound.ts";
+import { openConfigured } from "../runtime/serving/open-configured.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { userOf } from "./command.ts";
 import type { Call } from "./command.ts";

@@ -1,5 +1,5 @@
 // `mcp`: serves the Model Context Protocol on the standard streams, for an agent that starts it.
-import { readConfig } from "../runtime/config.ts";
+import { readConfig } from "../runtime/settings/config.ts";
 import { invalid, Refusal } from "../common/errors.ts";
 import { describeError } from "../common/log.ts";
 import { mcpPath } from "../http/face.ts";

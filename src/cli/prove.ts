@@ -1,5 +1,5 @@
 // `prove`: shows on the user's own machine that no confirmed write is lost.
-import type { Proof } from "../runtime/prove.ts";
+import type { Proof } from "../runtime/demo/prove.ts";
 import type { Command } from "./command.ts";
 import { formatElapsed } from "./format.ts";
 import { readUsage } from "./parameters.ts";
@@ -39,7 +39,7 @@ export const proveCommands: Command[] = [{
   needs: "service",
   check: (args) => (args.findNumber("kills") ?? 1) > maxKills ? `--kills must be at most ${maxKills}` : undefined,
   async runLocally({ args, terminal }) {
-    const { prove } = await import("../runtime/prove.ts");
+    const { prove } = await import("../runtime/demo/prove.ts");
     const proof = await prove({
       folder: args.findText("folder") ?? ".",
       kills: args.findNumber("kills") ?? defaultKills,

@@ -3,7 +3,7 @@ import { createGuard, harmlessJson, isInCi } from "../support/ci-text.ts";
 import { invalid, Refusal, withoutKeys } from "../common/errors.ts";
 import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
-import { limitHeap } from "../runtime/heap.ts";
+import { limitHeap } from "../runtime/serving/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
 import { areOptions, readArguments } from "./arguments.ts";
 import type { Arguments } from "./arguments.ts";

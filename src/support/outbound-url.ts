@@ -1,4 +1,4 @@
-// Checks the text of a URL against the outbound policy. Where host names can be resolved, `runtime/outbound.ts` checks
+// Checks the text of a URL against the outbound policy. Where host names can be resolved, `runtime/serving/outbound.ts` checks
 // the addresses.
 
 export const maxUrlLength = 2000; // characters

@@ -1,11 +1,11 @@
-// The service as src/runtime/boot.ts starts it, with two additions. It counts its round trips to the database, and prints them
+// The service as src/runtime/serving/boot.ts starts it, with two additions. It counts its round trips to the database, and prints them
 // as a line of JSON on SIGUSR2. GROUP_OF in the environment is the number of requests that may share a transaction, and
 // FEEDBACK adds the face of feedback, without a bound.
 import { serveContext } from "../helpers.ts";
 import process from "node:process";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/settings/config.ts";
 import { createLog } from "../../src/common/log.ts";
-import { openConfigured } from "../../src/runtime/open-configured.ts";
+import { openConfigured } from "../../src/runtime/serving/open-configured.ts";
 import { openLogOutput } from "../../src/runtime/log-output.ts";
 import type { Listen } from "../../src/runtime/server.ts";
 import { consolePages } from "../../src/console.ts";

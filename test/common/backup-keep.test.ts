@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { findKept, readKeepRules } from "../../src/common/backup-keep.ts";
+import { findKept, readKeepRules } from "../../src/runtime/settings/backup-keep.ts";
 
 const test = suite("the rules of backups");
 

@@ -12,7 +12,7 @@ import { consolePagesWith } from "../../src/console/face.ts";
 import { serveDatabase } from "../../src/service/service.ts";
 import { management } from "../../src/management.ts";
 import { toNodeHandler } from "../../src/node.ts";
-import { writeHistory } from "../../src/runtime/demo-history.ts";
+import { writeHistory } from "../../src/runtime/demo/demo-history.ts";
 import { adminToken, bearer, captureLog, createWorld, openMemory, wholePages } from "../helpers.ts";
 import { moveCommits } from "../management/filled-log.ts";
 import { deliverer } from "../management/deliverer.ts";

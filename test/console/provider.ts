@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Context, Provider as OidcProvider } from "oidc-provider";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/settings/config.ts";
 import { managementWith } from "../../src/faces/management.ts";
 import { peopleOf } from "../../src/faces/sign-in/people.ts";
 import { serveDatabase } from "../../src/service/service.ts";

@@ -8,7 +8,7 @@ import { sealSession } from "../../src/console/entrance/sessions.ts";
 import { importSecret } from "../../src/management/kernel/service-secret.ts";
 import { management } from "../../src/management.ts";
 import { serveDatabase } from "../../src/service/service.ts";
-import { servedFaces } from "../../src/runtime/served-faces.ts";
+import { servedFaces } from "../../src/runtime/serving/served-faces.ts";
 import { createToken, revokeToken, rotateToken } from "../../src/management/access/tokens.ts";
 import { call } from "../actions.ts";
 import { adminToken, bearer, captureLog, counting, createWorld, openMemory, serveContext } from "../helpers.ts";

@@ -14,7 +14,7 @@ import { createService } from "../../src/index.ts";
 import { management } from "../../src/management.ts";
 import { migrate } from "../../src/migrate.ts";
 import { toNodeHandler } from "../../src/node.ts";
-import { writeHistory } from "../../src/runtime/demo-history.ts";
+import { writeHistory } from "../../src/runtime/demo/demo-history.ts";
 import { createFolder, startService, startSqld } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { startWorker } from "../conformance/workerd.ts";

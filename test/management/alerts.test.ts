@@ -8,7 +8,7 @@ import { runChecks } from "../../src/management/upkeep/checks.ts";
 import type { Event } from "../../src/management/events/events.ts";
 import type { Stats } from "../../src/management/records/stats.ts";
 import { requestFor } from "../../src/management/events/webhook-requests.ts";
-import { startUpkeep } from "../../src/runtime/upkeep.ts";
+import { startUpkeep } from "../../src/runtime/serving/upkeep.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { captureLog, counting, createTenant, createWorld, goodBody, managementOf } from "../helpers.ts";
 import type { World } from "../helpers.ts";

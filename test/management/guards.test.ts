@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { checkGuards } from "../../src/management/upkeep/rollout-checks.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
-import { startUpkeep } from "../../src/runtime/upkeep.ts";
+import { startUpkeep } from "../../src/runtime/serving/upkeep.ts";
 import { until } from "../conformance/processes.ts";
 import type { Database, Statement } from "../../src/database/database.ts";
 import { captureLog, createTenant, createWorld, goodBody } from "../helpers.ts";

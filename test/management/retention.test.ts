@@ -7,7 +7,7 @@ import { createLog } from "../../src/common/log.ts";
 import type { Call } from "../../src/schema/ledger.ts";
 import { runUpkeep } from "../../src/management/upkeep/upkeep.ts";
 import type { UpkeepOptions } from "../../src/management/upkeep/upkeep.ts";
-import { startUpkeep } from "../../src/runtime/upkeep.ts";
+import { startUpkeep } from "../../src/runtime/serving/upkeep.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { createTenant, createWorld, goodBody } from "../helpers.ts";
 import type { Tenant, World } from "../helpers.ts";

@@ -11,7 +11,7 @@ import type { Delivery } from "../../src/management/events/webhook-deliveries.ts
 import type { WebhookRequest } from "../../src/management/events/webhook-requests.ts";
 import { createWebhook, findOldestDue } from "../../src/management/events/webhooks.ts";
 import type { NewWebhook, Webhook } from "../../src/management/events/webhooks.ts";
-import { startDeliverer } from "../../src/runtime/deliverer.ts";
+import { startDeliverer } from "../../src/runtime/serving/deliverer.ts";
 import { call } from "../actions.ts";
 import { verifyBalanced } from "../balanced.ts";
 import { captureLog, counting, createTenant, createWorld } from "../helpers.ts";

@@ -3,10 +3,10 @@
 import { randomBytes } from "node:crypto";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readPlace } from "../../src/common/backup-settings.ts";
-import { nameOf } from "../../src/runtime/backup-names.ts";
-import { openBucketPlace } from "../../src/runtime/backup-bucket.ts";
-import { ownedPlace } from "../../src/runtime/backup-owner.ts";
+import { readPlace } from "../../src/runtime/settings/backup-settings.ts";
+import { nameOf } from "../../src/runtime/backups/backup-names.ts";
+import { openBucketPlace } from "../../src/runtime/backups/backup-bucket.ts";
+import { ownedPlace } from "../../src/runtime/backups/backup-owner.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { currentRuntime } from "../runtimes.ts";
 import { refuse, startBucket } from "./bucket.ts";

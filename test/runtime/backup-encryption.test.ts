@@ -7,9 +7,9 @@ import { Decrypter, Encrypter, identityToRecipient, Stanza } from "age-encryptio
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { decrypt, encrypt } from "../../src/runtime/backup-encryption.ts";
-import { findBackupKey, identityOf } from "../../src/runtime/backup-key.ts";
-import type { BackupKey } from "../../src/runtime/backup-key.ts";
+import { decrypt, encrypt } from "../../src/runtime/backups/backup-encryption.ts";
+import { findBackupKey, identityOf } from "../../src/runtime/backups/backup-key.ts";
+import type { BackupKey } from "../../src/runtime/backups/backup-key.ts";
 import { createFolder } from "../conformance/processes.ts";
 import { encryptAes } from "./aes-backup.ts";
 

@@ -5,10 +5,10 @@ import type { Backup } from "../../src/management/upkeep/backup-notices.ts";
 import { createMetrics } from "../../src/common/metrics.ts";
 import type { Log } from "../../src/common/log.ts";
 import { invalid } from "../../src/common/errors.ts";
-import { countedWith, nameOf } from "../../src/runtime/backup-names.ts";
-import type { Place } from "../../src/runtime/backup-place.ts";
-import { thin } from "../../src/runtime/backup-thinning.ts";
-import { dueAt, startBackups } from "../../src/runtime/backup-schedule.ts";
+import { countedWith, nameOf } from "../../src/runtime/backups/backup-names.ts";
+import type { Place } from "../../src/runtime/backups/backup-place.ts";
+import { thin } from "../../src/runtime/backups/backup-thinning.ts";
+import { dueAt, startBackups } from "../../src/runtime/backups/backup-schedule.ts";
 import { until } from "../conformance/processes.ts";
 
 const test = suite("scheduled backups");

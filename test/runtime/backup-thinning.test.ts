@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readKeepRules } from "../../src/common/backup-keep.ts";
-import { countedWith, nameOf } from "../../src/runtime/backup-names.ts";
-import { keptBackups } from "../../src/runtime/backup-thinning.ts";
+import { readKeepRules } from "../../src/runtime/settings/backup-keep.ts";
+import { countedWith, nameOf } from "../../src/runtime/backups/backup-names.ts";
+import { keptBackups } from "../../src/runtime/backups/backup-thinning.ts";
 
 const test = suite("thinning of backups");
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { describeDatabase } from "../../src/database/location.ts";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/settings/config.ts";
 import { newApiKey, newToken } from "../../src/common/ids.ts";
 
 const test = suite("config");

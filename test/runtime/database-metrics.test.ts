@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { createMetrics } from "../../src/common/metrics.ts";
-import { measureDatabase } from "../../src/runtime/database-metrics.ts";
+import { measureDatabase } from "../../src/runtime/serving/database-metrics.ts";
 import { createTenant, createWorld } from "../helpers.ts";
 import { taken } from "../management/management.ts";
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/settings/config.ts";
 import { createFolder, startService } from "../conformance/processes.ts";
 import { nodeVersions } from "../node-versions.ts";
 import { currentRuntime, pathOf } from "../runtimes.ts";

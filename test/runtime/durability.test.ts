@@ -2,7 +2,7 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { warnOfWeakDurability } from "../../src/runtime/durability.ts";
+import { warnOfWeakDurability } from "../../src/runtime/serving/durability.ts";
 import { createFolder, findFreePort, startService, startSqld, until } from "../conformance/processes.ts";
 import { findSqld } from "../conformance/sqld.ts";
 import { blocksOf, commandsIn, documentAt, sectionOf } from "../documents.ts";

@@ -1,5 +1,5 @@
 // The demo, which never has its history, because a hash that it needs is never there.
-import { demo } from "../../src/runtime/demo.ts";
+import { demo } from "../../src/runtime/demo/demo.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 
 crypto.subtle.digest = () => new Promise(() => {});

@@ -5,7 +5,7 @@ import { Ajv } from "ajv";
 import { parseAllDocuments } from "yaml";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/settings/config.ts";
 import { createFolder, findFreePort, startService } from "../conformance/processes.ts";
 import { adminToken } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";

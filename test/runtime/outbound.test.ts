@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { notPublic } from "../../src/support/outbound-url.ts";
-import { addressFault, isInside, send } from "../../src/runtime/outbound.ts";
+import { addressFault, isInside, send } from "../../src/runtime/serving/outbound.ts";
 import { pathOf } from "../runtimes.ts";
 
 const test = suite("outbound");

@@ -3,7 +3,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { serveDatabase } from "../../src/service/service.ts";
-import { warnOfUsedQuotas } from "../../src/runtime/used-quotas.ts";
+import { warnOfUsedQuotas } from "../../src/runtime/serving/used-quotas.ts";
 import { captureLog, createWorld, goodBody } from "../helpers.ts";
 
 const test = suite("used quotas");
