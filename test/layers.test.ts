@@ -89,7 +89,7 @@ const soleImporters: [packageName: string, ...importers: string[]][] = [
   ["oauth4webapi", "faces/sign-in/identity-provider.ts"],
   ["superstruct", "schema/struct.ts"],
   ["@hono/node-server", "runtime/node-handler.ts"],
-  ["yaml", "files/edit-members.ts", "files/yaml.ts"],
+  ["yaml", "files/formats/edit-members.ts", "files/formats/yaml.ts"],
   ["aws4fetch", "runtime/backups/s3.ts"],
   ["age-encryption", "runtime/backups/backup-encryption.ts"],
   ["@scure/base", "runtime/backups/backup-key.ts"],

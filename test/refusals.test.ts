@@ -36,7 +36,7 @@ test("no source matches on a message, but for those of others that have nothing 
     // A manifest acknowledges warnings by a part of their text.
     "files/manifest.ts",
     // The errors of the YAML parser are shortened to a sentence.
-    "files/yaml.ts",
+    "files/formats/yaml.ts",
   ]);
 });
 

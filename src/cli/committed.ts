@@ -1,5 +1,5 @@
 // Checks that a ledger's contents are in a folder's git commits: later edits of its files are then based on them.
-import { canonicalOf } from "../files/content.ts";
+import { canonicalOf } from "../files/formats/content.ts";
 import { readFolder } from "../files/folder.ts";
 import type { PlanOptions } from "../files/plan.ts";
 import { findCommitted, readBlobs } from "../runtime/git.ts";

@@ -2,7 +2,7 @@
 import { groupBy } from "../support/group-by.ts";
 import type { NamedPrompt } from "../files/import/index.ts";
 import type { ImportedVersion } from "../files/import/reader.ts";
-import { joinWords } from "../files/messages.ts";
+import { joinWords } from "../files/formats/messages.ts";
 import { variablesOf } from "../management/prompts/prompt-text.ts";
 import { isObject } from "../schema/struct.ts";
 import { counted } from "./format.ts";

@@ -2,7 +2,7 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import { groupBy } from "../support/group-by.ts";
 import { jsonText, stringify } from "../common/json-text.ts";
-import { canonicalOf } from "../files/content.ts";
+import { canonicalOf } from "../files/formats/content.ts";
 import { readImport, sources } from "../files/import/index.ts";
 import type { NamedPrompt } from "../files/import/index.ts";
 import type { ImportedVersion } from "../files/import/reader.ts";

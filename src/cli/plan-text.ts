@@ -1,6 +1,6 @@
 // Text of a plan: one change per line, with the differences of texts below it. GitHub Actions shows annotations at
 // files, and the summary of a step.
-import type { Fault } from "../files/faults.ts";
+import type { Fault } from "../files/formats/faults.ts";
 import { isChange } from "../files/plan.ts";
 import type { Authorship, Plan, Promotion, PromptPlan, VariableChange } from "../files/plan.ts";
 import { pathFromRoot } from "../runtime/folder.ts";

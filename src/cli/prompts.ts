@@ -7,11 +7,11 @@ import { readLiveVersion } from "../management/deployments/deployment-changes.ts
 import { getDeployment } from "../management/deployments/deployments.ts";
 import { describeRole } from "../management/kernel/declare.ts";
 import { shortCommit } from "../management/kernel/origin.ts";
-import type { FileContent } from "../files/content.ts";
-import { plainText } from "../files/edit.ts";
-import { describeFault, reportTo } from "../files/faults.ts";
-import type { Fault } from "../files/faults.ts";
-import { formatOf } from "../files/formats.ts";
+import type { FileContent } from "../files/formats/content.ts";
+import { plainText } from "../files/formats/edit.ts";
+import { describeFault, reportTo } from "../files/formats/faults.ts";
+import type { Fault } from "../files/formats/faults.ts";
+import { formatOf } from "../files/formats/formats.ts";
 import { nameOfPath, readPromptFile, toPromptFile } from "../management/prompts/prompt-file.ts";
 import { describePrompt } from "../management/prompts/prompt-text.ts";
 import { archivePrompt, listPrompts, renamePrompt, unarchivePrompt } from "../management/prompts/prompts.ts";

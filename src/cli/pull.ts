@@ -2,7 +2,7 @@
 import type { WorkspaceId } from "../common/ids.ts";
 import { conflict } from "../common/errors.ts";
 import type { Authorship, LedgerPrompt, LedgerVersion } from "../files/plan.ts";
-import { formatOf } from "../files/formats.ts";
+import { formatOf } from "../files/formats/formats.ts";
 import { asJson, writeChanged, writeNew } from "../files/write.ts";
 import type { WrittenFile } from "../files/write.ts";
 import { canAdd, makeFolderOf, pathBelow, pathIn, removeFile } from "../runtime/folder.ts";

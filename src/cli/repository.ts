@@ -2,11 +2,11 @@
 // neither a database nor a service.
 import { conflict, invalid, Refusal } from "../common/errors.ts";
 import { groupBy } from "../support/group-by.ts";
-import { describeFault, placeOf } from "../files/faults.ts";
-import type { Fault } from "../files/faults.ts";
+import { describeFault, placeOf } from "../files/formats/faults.ts";
+import type { Fault } from "../files/formats/faults.ts";
 import { checkPrompts, readFolder } from "../files/folder.ts";
 import type { PromptFile } from "../files/folder.ts";
-import { formatOf, unreadReason } from "../files/formats.ts";
+import { formatOf, unreadReason } from "../files/formats/formats.ts";
 import { acknowledgementsOf, defaultManifest, manifestNames, readManifest } from "../files/manifest.ts";
 import type { Manifest } from "../files/manifest.ts";
 import { isFolder, listFiles, pathBelow, pathIn } from "../runtime/folder.ts";

@@ -2,14 +2,14 @@
 import { contentIn } from "../management/prompts/prompt-text.ts";
 import type { PromptContent } from "../management/prompts/prompt-text.ts";
 import { name as titleRule, plainText as descriptionRule } from "../management/kernel/values.ts";
-import { checkDeclared } from "./declarations.ts";
-import { plainText } from "./edit.ts";
-import { reportTo } from "./faults.ts";
-import type { Fault } from "./faults.ts";
-import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats.ts";
-import type { Writing } from "./formats.ts";
-import { checkHeadings } from "./markdown.ts";
-import { findSecrets } from "./secrets.ts";
+import { checkDeclared } from "./formats/declarations.ts";
+import { plainText } from "./formats/edit.ts";
+import { reportTo } from "./formats/faults.ts";
+import type { Fault } from "./formats/faults.ts";
+import { formatOf, nameFault, nameOfFile, unknownToWindows } from "./formats/formats.ts";
+import type { Writing } from "./formats/formats.ts";
+import { checkHeadings } from "./formats/markdown.ts";
+import { findSecrets } from "./formats/secrets.ts";
 import { checkVariables } from "./variable-faults.ts";
 
 /** A prompt in a file. `source` is the text of the file, and `path` is relative to the folder. */

@@ -2,10 +2,10 @@
 // are expected.
 import { deploymentName, promptName } from "../management/kernel/values.ts";
 import { isCount } from "../schema/values.ts";
-import { placeOf } from "./faults.ts";
-import type { Place, Report } from "./faults.ts";
-import { readMembersOf } from "./members.ts";
-import { offsetOfPath, readYaml } from "./yaml.ts";
+import { placeOf } from "./formats/faults.ts";
+import type { Place, Report } from "./formats/faults.ts";
+import { readMembersOf } from "./formats/members.ts";
+import { offsetOfPath, readYaml } from "./formats/yaml.ts";
 
 /** Versions that a deployment gets: the newest of each prompt, or the pinned ones. */
 export type Target = "latest" | "pinned";

@@ -8,7 +8,7 @@ import { text } from "../management/kernel/values.ts";
 import { readObject } from "../schema/parse.ts";
 import { exactly, listOf, optional } from "../schema/struct.ts";
 import type { Infer } from "../schema/struct.ts";
-import { canonicalOf } from "./content.ts";
+import { canonicalOf } from "./formats/content.ts";
 import type { PromptFile } from "./folder.ts";
 import type { Manifest } from "./manifest.ts";
 

@@ -1,8 +1,8 @@
 // Malformed variables in the messages of a prompt: invalid names, and tags that are not closed.
 import { findPlaceholders, quotedBraces } from "../support/template.ts";
 import type { Messages } from "../schema/serving.ts";
-import { textsIn } from "./content.ts";
-import type { Report } from "./faults.ts";
+import { textsIn } from "./formats/content.ts";
+import type { Report } from "./formats/faults.ts";
 
 /** Reports each tag once, at its first place in the source of the file. */
 export function checkVariables(source: string, messages: Messages, report: Report): void {

@@ -1,10 +1,10 @@
 // Writes prompts as files: Markdown, or JSON for what Markdown cannot hold.
-import { canonicalOf } from "./content.ts";
-import type { FileContent } from "./content.ts";
-import { plainText, withLineEnds } from "./edit.ts";
-import { formatOf, nameOfFile } from "./formats.ts";
-import { writeJson } from "./json.ts";
-import { writeMarkdown } from "./markdown.ts";
+import { canonicalOf } from "./formats/content.ts";
+import type { FileContent } from "./formats/content.ts";
+import { plainText, withLineEnds } from "./formats/edit.ts";
+import { formatOf, nameOfFile } from "./formats/formats.ts";
+import { writeJson } from "./formats/json.ts";
+import { writeMarkdown } from "./formats/markdown.ts";
 import type { PromptFile } from "./folder.ts";
 
 /** A file to write. `path` is relative to the folder. `replaces` is the path of a file to remove. */

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { groupBy } from "../../src/support/group-by.ts";
-import { canonicalOf } from "../../src/files/content.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import { listFiles } from "../../src/runtime/folder.ts";
 import { pathOf } from "../runtimes.ts";

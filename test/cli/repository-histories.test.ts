@@ -6,7 +6,7 @@ import process from "node:process";
 import { isFull, seed, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
-import { toMessages } from "../../src/files/content.ts";
+import { toMessages } from "../../src/files/formats/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import type { PromptFile } from "../../src/files/folder.ts";
 import { writeChanged, writeNew } from "../../src/files/write.ts";

@@ -3,8 +3,8 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
-import { canonicalOf } from "../../src/files/content.ts";
-import { describeFault } from "../../src/files/faults.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
+import { describeFault } from "../../src/files/formats/faults.ts";
 import { checkPrompts, readFolder } from "../../src/files/folder.ts";
 import { writeChanged, writeNew } from "../../src/files/write.ts";
 

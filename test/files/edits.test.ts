@@ -4,7 +4,7 @@ import type { GeneratorValue } from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText } from "../../src/common/json-text.ts";
-import { canonicalOf } from "../../src/files/content.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import type { PromptFile } from "../../src/files/folder.ts";
 import { writeChanged } from "../../src/files/write.ts";

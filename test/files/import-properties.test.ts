@@ -6,7 +6,7 @@ import * as assert from "uvu/assert";
 import { fillText } from "../../src/support/template.ts";
 import { distinctNames, toLabel, toName } from "../../src/files/import/names.ts";
 import * as v from "../../src/management/kernel/values.ts";
-import { canonicalOf } from "../../src/files/content.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
 import { asFile, exportOf, filesOf, read, rolesAndTexts, shown } from "./imports.ts";
 import { sources } from "../../src/files/import/index.ts";
 import type { ImportedFile } from "../../src/files/import/reader.ts";

@@ -3,8 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { parseDocument } from "yaml";
 import * as assert from "uvu/assert";
-import { canonicalOf } from "../../src/files/content.ts";
-import { formatOf } from "../../src/files/formats.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
+import { formatOf } from "../../src/files/formats/formats.ts";
 import { readImport, sources } from "../../src/files/import/index.ts";
 import type { NamedPrompt } from "../../src/files/import/index.ts";
 import type { ImportedFile, ImportOptions } from "../../src/files/import/reader.ts";

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { isFull, suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { jsonText, stringify } from "../../src/common/json-text.ts";
-import { canonicalOf } from "../../src/files/content.ts";
-import type { FileContent } from "../../src/files/content.ts";
-import { placeOf } from "../../src/files/faults.ts";
-import { readMarkdown, writeMarkdown } from "../../src/files/markdown.ts";
+import { canonicalOf } from "../../src/files/formats/content.ts";
+import type { FileContent } from "../../src/files/formats/content.ts";
+import { placeOf } from "../../src/files/formats/faults.ts";
+import { readMarkdown, writeMarkdown } from "../../src/files/formats/markdown.ts";
 
 const test = suite("prompts as Markdown");
 

@@ -2,13 +2,13 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { placeOf } from "../../src/files/faults.ts";
-import type { Report } from "../../src/files/faults.ts";
-import { readDotprompt } from "../../src/files/dotprompt.ts";
-import { readPromptYaml } from "../../src/files/prompt-yaml.ts";
-import { readPrompty } from "../../src/files/prompty.ts";
-import type { FileContent } from "../../src/files/content.ts";
-import type { ReadOptions } from "../../src/files/prompty.ts";
+import { placeOf } from "../../src/files/formats/faults.ts";
+import type { Report } from "../../src/files/formats/faults.ts";
+import { readDotprompt } from "../../src/files/formats/dotprompt.ts";
+import { readPromptYaml } from "../../src/files/formats/prompt-yaml.ts";
+import { readPrompty } from "../../src/files/formats/prompty.ts";
+import type { FileContent } from "../../src/files/formats/content.ts";
+import type { ReadOptions } from "../../src/files/formats/prompty.ts";
 
 const test = suite("prompt files of others");
 

@@ -1,14 +1,14 @@
 // Tools whose APIs give a prompt or a version of one as a JSON object of their own.
 import { parseJson, stringify } from "../../common/json-text.ts";
 import { isObject } from "../../schema/struct.ts";
-import { splitHead } from "../head.ts";
-import type { DeclaredVariable } from "../declarations.ts";
-import { modelMembers } from "../dotprompt.ts";
-import { textMessage } from "../messages.ts";
-import type { TemplateMessage } from "../messages.ts";
-import { readYamlSource, toSource } from "../source.ts";
-import type { Source } from "../source.ts";
-import type { Language } from "../template-logic.ts";
+import { splitHead } from "../formats/head.ts";
+import type { DeclaredVariable } from "../formats/declarations.ts";
+import { modelMembers } from "../formats/dotprompt.ts";
+import { textMessage } from "../formats/messages.ts";
+import type { TemplateMessage } from "../formats/messages.ts";
+import { readYamlSource, toSource } from "../formats/source.ts";
+import type { Source } from "../formats/source.ts";
+import type { Language } from "../formats/template-logic.ts";
 import { byTitle, nameOfFile, placeIn, readChat, readObjects, soleText, toVersion } from "./reader.ts";
 import type { Complain, Importer, ImportOptions, Item, ReadVersion, VersionParts } from "./reader.ts";
 

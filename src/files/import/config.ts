@@ -1,7 +1,7 @@
 // Configurations of other tools, without what may be secret.
 import { jsonText, readItems, readMembers, stringifyMembers } from "../../common/json-text.ts";
 import type { LlmConfig } from "../../schema/serving.ts";
-import { findSecrets } from "../secrets.ts";
+import { findSecrets } from "../formats/secrets.ts";
 
 const secretName =
   /(^|[_-])(api[_-]?key|(?:access|private)[_-]?key|secrets?|passwords?|passphrase|token|bearer|cookie|credentials?|authorization|connection)($|[_-])/i;

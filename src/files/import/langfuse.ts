@@ -1,7 +1,7 @@
 // Langfuse: the pages or the single answers of its API for prompts, or its export as a file.
 import { byTitle, nameOfFile, placeIn, readChat, readObjects, readPlaceholder, toVersion } from "./reader.ts";
 import type { Importer, ReadVersion } from "./reader.ts";
-import { textMessage } from "../messages.ts";
+import { textMessage } from "../formats/messages.ts";
 
 /** A reference to another prompt, which Langfuse would replace with it. */
 const reference = /@@@langfusePrompt:[^@]*@@@/;

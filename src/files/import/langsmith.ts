@@ -1,15 +1,15 @@
 // LangSmith: commits of prompts, and prompt files of LangChain. A manifest is a serialisation of LangChain's objects. It is read as
 // data, and never run.
 import { jsonText, stringify, stringifyMembers } from "../../common/json-text.ts";
-import type { DeclaredVariable } from "../declarations.ts";
-import { joinWords, textMessage } from "../messages.ts";
-import type { TemplateMessage } from "../messages.ts";
-import { fillTemplate } from "../template-logic.ts";
-import type { Language } from "../template-logic.ts";
+import type { DeclaredVariable } from "../formats/declarations.ts";
+import { joinWords, textMessage } from "../formats/messages.ts";
+import type { TemplateMessage } from "../formats/messages.ts";
+import { fillTemplate } from "../formats/template-logic.ts";
+import type { Language } from "../formats/template-logic.ts";
 import { byTitle, nameOfFile, readObjects, readPlaceholder, soleText, toVersion } from "./reader.ts";
 import type { Complain, Importer, ReadVersion } from "./reader.ts";
-import { toSource } from "../source.ts";
-import type { ConfigMember, Source } from "../source.ts";
+import { toSource } from "../formats/source.ts";
+import type { ConfigMember, Source } from "../formats/source.ts";
 
 export const readLangSmith: Importer = (files, options) =>
   byTitle(

@@ -1,8 +1,8 @@
 // MLflow: versions of prompts from its registry, as JSON, or as mlflow-export-import writes them.
-import type { Source } from "../source.ts";
+import type { Source } from "../formats/source.ts";
 import { byTitle, nameOfFile, placeIn, readChat, readObjects, toVersion } from "./reader.ts";
 import type { Importer, ReadVersion } from "./reader.ts";
-import { textMessage } from "../messages.ts";
+import { textMessage } from "../formats/messages.ts";
 
 export const readMlflow: Importer = (files, options) =>
   byTitle(

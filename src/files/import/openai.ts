@@ -2,8 +2,8 @@
 // which have the instructions of the prompt that was asked for.
 import { byTitle, nameOfFile, nameUnread, placeIn, readChat, readObjects, toVersion } from "./reader.ts";
 import type { Importer } from "./reader.ts";
-import { textMessage } from "../messages.ts";
-import type { Source } from "../source.ts";
+import { textMessage } from "../formats/messages.ts";
+import type { Source } from "../formats/source.ts";
 
 /** The id of a prompt. Other ids are not read. */
 const pmptOf = (value: Source): string => JSON.parse(value.find(["id"], /^"pmpt_/) ?? '""') as string;

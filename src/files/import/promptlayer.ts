@@ -1,9 +1,9 @@
 // PromptLayer: templates as its API gives them.
 import { byTitle, nameOfFile, placeIn, readChat, readObjects, readPlaceholder, soleText, toVersion } from "./reader.ts";
 import type { Importer, ReadVersion } from "./reader.ts";
-import type { Source } from "../source.ts";
-import type { TemplateMessage } from "../messages.ts";
-import type { Language } from "../template-logic.ts";
+import type { Source } from "../formats/source.ts";
+import type { TemplateMessage } from "../formats/messages.ts";
+import type { Language } from "../formats/template-logic.ts";
 
 const snippet = /@@@[^@\n]+@@@/;
 const kept = ["tools", "tool_choice", "functions", "function_call", "parallel_tool_calls"];

@@ -5,16 +5,16 @@ import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems, readMembers } from "../../common/json-text.ts";
 import type { Declarations } from "../../management/prompts/declarations.ts";
 import type { LlmConfig, Messages } from "../../schema/serving.ts";
-import { declareVariables } from "../declarations.ts";
-import type { DeclaredVariable } from "../declarations.ts";
-import { normalize } from "../head.ts";
-import { headWarning, joinWords, looksLikeHead, placeholderOf, writeMessages } from "../messages.ts";
-import type { TemplateMessage } from "../messages.ts";
-import type { Language } from "../template-logic.ts";
+import { declareVariables } from "../formats/declarations.ts";
+import type { DeclaredVariable } from "../formats/declarations.ts";
+import { normalize } from "../formats/head.ts";
+import { headWarning, joinWords, looksLikeHead, placeholderOf, writeMessages } from "../formats/messages.ts";
+import type { TemplateMessage } from "../formats/messages.ts";
+import type { Language } from "../formats/template-logic.ts";
 import { isVariable } from "../../support/template.ts";
 import { toConfig } from "./config.ts";
-import { joinMembers, toSource } from "../source.ts";
-import type { ConfigMember, Source } from "../source.ts";
+import { joinMembers, toSource } from "../formats/source.ts";
+import type { ConfigMember, Source } from "../formats/source.ts";
 
 /** A version as it was elsewhere. `number` is its number or hash there, and `labels` are those that stand at it. */
 export type ImportedVersion = {

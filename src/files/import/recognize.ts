@@ -2,7 +2,7 @@
 import { describeJsonFault } from "../../support/json-fault.ts";
 import { isDeeper } from "../../common/json-scan.ts";
 import { compact, readItems, readMembers } from "../../common/json-text.ts";
-import { normalize } from "../head.ts";
+import { normalize } from "../formats/head.ts";
 import { maxLevels } from "./reader.ts";
 import type { ImportedFile } from "./reader.ts";
 

@@ -1,6 +1,6 @@
 // `.prompt`: files of dotprompt, in which tags of Handlebars name the roles, and those of Humanloop, which have a tag of XML around
 // each message.
-import { jsonText, stringifyMembers } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../../common/json-text.ts";
 import type { FileContent } from "./content.ts";
 import { declareVariables } from "./declarations.ts";
 import type { DeclaredVariable } from "./declarations.ts";

@@ -1,10 +1,10 @@
 // What a file declares of its variables, as a mapping `variables`, and whether its messages have the same ones.
-import { jsonText, stringify } from "../common/json-text.ts";
-import { findPlaceholders, soleVariable } from "../support/template.ts";
-import { faultsOfDeclarations, toDeclarations } from "../management/prompts/declarations.ts";
-import { compareDeclarations, splitVariables } from "../management/prompts/prompt-text.ts";
-import type { PromptContent } from "../management/prompts/prompt-text.ts";
-import type { Messages } from "../schema/serving.ts";
+import { jsonText, stringify } from "../../common/json-text.ts";
+import { findPlaceholders, soleVariable } from "../../support/template.ts";
+import { faultsOfDeclarations, toDeclarations } from "../../management/prompts/declarations.ts";
+import { compareDeclarations, splitVariables } from "../../management/prompts/prompt-text.ts";
+import type { PromptContent } from "../../management/prompts/prompt-text.ts";
+import type { Messages } from "../../schema/serving.ts";
 import type { FileContent } from "./content.ts";
 import type { Report } from "./faults.ts";
 import { splitFrontMatter } from "./members.ts";

@@ -1,8 +1,8 @@
 // A prompt as JSON, as `prompt push` takes it.
-import { Refusal } from "../common/errors.ts";
-import { findJsonFault } from "../support/json-fault.ts";
-import { indent, jsonText, readMembers, stringify } from "../common/json-text.ts";
-import { readPromptFile } from "../management/prompts/prompt-file.ts";
+import { Refusal } from "../../common/errors.ts";
+import { findJsonFault } from "../../support/json-fault.ts";
+import { indent, jsonText, readMembers, stringify } from "../../common/json-text.ts";
+import { readPromptFile } from "../../management/prompts/prompt-file.ts";
 import { canonicalOf } from "./content.ts";
 import type { FileContent } from "./content.ts";
 import { readVariables } from "./declarations.ts";

@@ -1,5 +1,5 @@
 // `.prompt.yml`: files of GitHub Models, and those of LangWatch, which have a handle and a scope.
-import { jsonText, stringifyMembers } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../../common/json-text.ts";
 import type { FileContent } from "./content.ts";
 import { modelMembers } from "./dotprompt.ts";
 import type { Report } from "./faults.ts";

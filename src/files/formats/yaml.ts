@@ -1,7 +1,7 @@
 // Converts YAML to JSON text, which preserves every digit of a number.
 import { Document, isAlias, isMap, isScalar, isSeq, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Node, YAMLError } from "yaml";
-import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { readItems, readMembers, stringifyMembers } from "../../common/json-text.ts";
 import type { Report } from "./faults.ts";
 
 /** A YAML document, and its top-level members as JSON text with the offset at which each begins. */

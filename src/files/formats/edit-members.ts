@@ -1,7 +1,7 @@
 // Changes members in the text of a YAML or JSON document. Comments, order, quotes and white space of all others stay.
 import { Document, isMap, isScalar, isSeq, Pair, YAMLMap, YAMLSeq } from "yaml";
 import type { Node } from "yaml";
-import { compact, indent, readItems, readMembers } from "../common/json-text.ts";
+import { compact, indent, readItems, readMembers } from "../../common/json-text.ts";
 import { canonicalJson } from "./content.ts";
 import { applyEdits, partnersIn } from "./edit.ts";
 import type { Edit } from "./edit.ts";

@@ -1,5 +1,5 @@
 // The formats of prompt files by how their names end, and the name of a prompt by the path of its file.
-import * as v from "../management/kernel/values.ts";
+import * as v from "../../management/kernel/values.ts";
 import type { FileContent } from "./content.ts";
 import type { Report } from "./faults.ts";
 import { readJson } from "./json.ts";

@@ -1,6 +1,6 @@
 // Messages whose texts are templates of other tools, written in our language.
-import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../common/json-text.ts";
-import type { Messages } from "../schema/serving.ts";
+import { jsonText, readItems, readMembers, stringify, stringifyMembers } from "../../common/json-text.ts";
+import type { Messages } from "../../schema/serving.ts";
 import type { Report } from "./faults.ts";
 import { rewrite } from "./template-logic.ts";
 import type { Language, RewriteOptions } from "./template-logic.ts";

@@ -1,5 +1,5 @@
 // A JSON value of a source, which records which of its members were read. Those that were not are left out, and are named.
-import { readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
+import { readItems, readMembers, stringifyMembers } from "../../common/json-text.ts";
 import type { Report } from "./faults.ts";
 import { offsetOfPath, readYaml } from "./yaml.ts";
 

@@ -1,6 +1,6 @@
 // Template languages of other tools: their variables, texts, comments and logic, and how a template is written in ours. What is
 // more than a variable has no place in a prompt here: it is reported with its place.
-import { isVariable, soleVariable } from "../support/template.ts";
+import { isVariable, soleVariable } from "../../support/template.ts";
 import type { Report } from "./faults.ts";
 import { maskSecrets } from "./secrets.ts";
 

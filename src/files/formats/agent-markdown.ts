@@ -1,5 +1,5 @@
 // Markdown of coding agents: `.prompt.md`, `.agent.md`, `.chatmode.md` and `.instructions.md` of editors, and SKILL.md.
-import { jsonText, stringifyMembers } from "../common/json-text.ts";
+import { jsonText, stringifyMembers } from "../../common/json-text.ts";
 import type { FileContent } from "./content.ts";
 import { modelMembers } from "./dotprompt.ts";
 import type { Report } from "./faults.ts";

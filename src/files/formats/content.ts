@@ -1,7 +1,7 @@
 // The content of a prompt file, whatever its format.
-import { jsonText, readItems, readMembers, stringify, toDecimal } from "../common/json-text.ts";
-import type { Declarations } from "../management/prompts/declarations.ts";
-import type { LlmConfig, Messages } from "../schema/serving.ts";
+import { jsonText, readItems, readMembers, stringify, toDecimal } from "../../common/json-text.ts";
+import type { Declarations } from "../../management/prompts/declarations.ts";
+import type { LlmConfig, Messages } from "../../schema/serving.ts";
 
 /**
  * The content of a file. `name` is the prompt's name if it differs from the file's path. It replaces a missing title.

@@ -1,6 +1,6 @@
 // A prompt as Markdown: YAML front matter, and its messages under headings that name their roles.
-import { jsonText } from "../common/json-text.ts";
-import { soleVariable } from "../support/template.ts";
+import { jsonText } from "../../common/json-text.ts";
+import { soleVariable } from "../../support/template.ts";
 import { canonicalOf, toMessages } from "./content.ts";
 import type { FileContent, Message } from "./content.ts";
 import { readVariables } from "./declarations.ts";

@@ -1,7 +1,7 @@
 // `.prompty`, of version 1 or 2: front matter, and a body in which a line before each message names its role.
-import { compact, jsonText, readItems, readMembers, stringifyMembers } from "../common/json-text.ts";
-import { describeJsonFault } from "../support/json-fault.ts";
-import { isVariable, placeholder } from "../support/template.ts";
+import { compact, jsonText, readItems, readMembers, stringifyMembers } from "../../common/json-text.ts";
+import { describeJsonFault } from "../../support/json-fault.ts";
+import { isVariable, placeholder } from "../../support/template.ts";
 import type { FileContent } from "./content.ts";
 import { declareVariables } from "./declarations.ts";
 import type { DeclaredVariable } from "./declarations.ts";
