@@ -176,7 +176,7 @@ const starts = ["cli.ts", "runtime/serving/serve.ts", "runtime/serving/boot.ts",
 
 test("what serves, and the command line, load MCP only once it is on", () => {
   const loaded = loadedBy(...starts);
-  assert.ok(loaded.has("console/face.ts") && loaded.has("cli/mcp.ts"));
+  assert.ok(loaded.has("console/face.ts") && loaded.has("cli/service/mcp.ts"));
   assert.equal([...loaded].filter((file) => file.startsWith("mcp/")), []);
 });
 

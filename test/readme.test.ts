@@ -7,7 +7,7 @@ import { calcPrice } from "@pydantic/genai-prices";
 import { suite } from "./suite.ts";
 import { commandFirst } from "../src/cli/run.ts";
 import * as assert from "uvu/assert";
-import { readArguments } from "../src/cli/arguments.ts";
+import { readArguments } from "../src/cli/frame/arguments.ts";
 import { commands } from "../src/cli/commands.ts";
 import { version } from "../src/common/version.ts";
 import { readConfig } from "../src/runtime/settings/config.ts";

@@ -28,7 +28,7 @@ const matching = new RegExp(
 test("no source matches on a message, but for those of others that have nothing else", () => {
   assert.equal(filesWith(matching), [
     // The remedy that a message and a command share is one function of common/errors.ts.
-    "cli/parameters.ts",
+    "cli/frame/parameters.ts",
     // The error of the OpenAI SDK that tells of an abort has no code.
     "client/outcome.ts",
     // Leaves out a cause whose text the error has already.

@@ -116,7 +116,7 @@ async function runChosen(pattern: string, name: string | undefined): Promise<voi
 
 /** The five names that contain a word, or else are nearest to it. Of a path its end counts too. */
 async function findNearest(word: string, names: string[]): Promise<string[]> {
-  const { distanceOf } = await import("../src/cli/parameters.ts");
+  const { distanceOf } = await import("../src/cli/frame/parameters.ts");
   const distances = names.map((name): [string, number] => [
     name,
     name.includes(word) ? 0 : Math.min(distanceOf(word, name), distanceOf(word, name.slice(name.lastIndexOf("/") + 1))),

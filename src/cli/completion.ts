@@ -1,9 +1,9 @@
 // Completion scripts for shells: words, options and choices of every command, from the declarations of the commands.
 import { groupBy } from "../support/group-by.ts";
-import type { Command } from "./command.ts";
-import { readUsage, remote } from "./parameters.ts";
-import type { Parameter } from "./parameters.ts";
-import { choicesOf } from "./placeholders.ts";
+import type { Command } from "./frame/command.ts";
+import { readUsage, remote } from "./frame/parameters.ts";
+import type { Parameter } from "./frame/parameters.ts";
+import { choicesOf } from "./frame/placeholders.ts";
 
 type Word = { word: string; text: string };
 

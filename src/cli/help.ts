@@ -1,11 +1,11 @@
 // The help of the command line: an overview, and the explanation of a noun or of a command.
 import { roles } from "../management/kernel/operation.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "./frame/command.ts";
 import { commands, findByName } from "./commands.ts";
-import { guess, orderOf, usageOf } from "./parameters.ts";
-import type { Parameter } from "./parameters.ts";
-import { describeValue } from "./placeholders.ts";
-import { widthOf, wrap } from "./table.ts";
+import { guess, orderOf, usageOf } from "./frame/parameters.ts";
+import type { Parameter } from "./frame/parameters.ts";
+import { describeValue } from "./frame/placeholders.ts";
+import { widthOf, wrap } from "./frame/table.ts";
 
 const defaultWidth = 80; // columns
 

@@ -5,18 +5,18 @@ import { stringify } from "../common/json-text.ts";
 import { describeError } from "../common/log.ts";
 import { limitHeap } from "../runtime/serving/heap.ts";
 import type { Terminal } from "../runtime/terminal.ts";
-import { areOptions, readArguments } from "./arguments.ts";
-import type { Arguments } from "./arguments.ts";
-import type { Call, Command, Outcome } from "./command.ts";
+import { areOptions, readArguments } from "./frame/arguments.ts";
+import type { Arguments } from "./frame/arguments.ts";
+import type { Call, Command, Outcome } from "./frame/command.ts";
 import { commands, findByName, withCurrentNoun } from "./commands.ts";
-import { format, stripControls, withIsoTimes } from "./format.ts";
+import { format, stripControls, withIsoTimes } from "./frame/format.ts";
 import { describeUnknown, help, overview, withoutCovered } from "./help.ts";
-import { openLocal } from "./local.ts";
-import { usageOf, wordForCommand } from "./parameters.ts";
-import type { Parameter } from "./parameters.ts";
-import { connectTo, readServer } from "./remote.ts";
-import { wrap } from "./table.ts";
-import { withWorkspace } from "./workspace.ts";
+import { openLocal } from "./frame/local.ts";
+import { usageOf, wordForCommand } from "./frame/parameters.ts";
+import type { Parameter } from "./frame/parameters.ts";
+import { connectTo, readServer } from "./frame/remote.ts";
+import { wrap } from "./frame/table.ts";
+import { withWorkspace } from "./frame/workspace.ts";
 
 const success = 0, failure = 1, badUsage = 2, difference = 3;
 

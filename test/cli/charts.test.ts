@@ -2,7 +2,7 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import type { Usage } from "../../src/management/records/usage.ts";
-import { bar, sparkline, usageText, usedUpText } from "../../src/cli/charts.ts";
+import { bar, sparkline, usageText, usedUpText } from "../../src/cli/frame/charts.ts";
 
 const test = suite("charts");
 

@@ -5,7 +5,7 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { version } from "../../src/common/version.ts";
 import { findCommit } from "../../src/runtime/commit.ts";
-import { describeCreated } from "../../src/cli/local.ts";
+import { describeCreated } from "../../src/cli/frame/local.ts";
 import { migrations } from "../../src/database/migrations.ts";
 import { adminToken, goodBody, promptFile } from "../helpers.ts";
 import { pathOf } from "../runtimes.ts";

@@ -4,7 +4,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { committedIn } from "../../src/cli/committed.ts";
+import { committedIn } from "../../src/cli/frame/committed.ts";
 import { readFolder } from "../../src/files/folder.ts";
 import { findCommitted, readBlobs } from "../../src/runtime/git.ts";
 import { createFolder } from "../conformance/processes.ts";

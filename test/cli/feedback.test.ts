@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readCsv, readFeedbackFile } from "../../src/cli/feedback-files.ts";
+import { readCsv, readFeedbackFile } from "../../src/cli/nouns/feedback-files.ts";
 import { goodBody } from "../helpers.ts";
 import { openPlaces, words } from "./places.ts";
 import type { Place } from "./places.ts";

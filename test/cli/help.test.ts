@@ -4,8 +4,8 @@ import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import { commands } from "../../src/cli/commands.ts";
 import { help, withoutCovered } from "../../src/cli/help.ts";
-import { usageOf } from "../../src/cli/parameters.ts";
-import { widthOf } from "../../src/cli/table.ts";
+import { usageOf } from "../../src/cli/frame/parameters.ts";
+import { widthOf } from "../../src/cli/frame/table.ts";
 import { runIn, words } from "./places.ts";
 
 const test = suite("help");

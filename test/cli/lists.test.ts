@@ -2,11 +2,11 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readArguments } from "../../src/cli/arguments.ts";
-import type { Call, Command, CommandContext, Outcome } from "../../src/cli/command.ts";
+import { readArguments } from "../../src/cli/frame/arguments.ts";
+import type { Call, Command, CommandContext, Outcome } from "../../src/cli/frame/command.ts";
 import { findByName } from "../../src/cli/commands.ts";
-import { listAll, listNewest } from "../../src/cli/lists.ts";
-import { readUsage, usageOf } from "../../src/cli/parameters.ts";
+import { listAll, listNewest } from "../../src/cli/frame/lists.ts";
+import { readUsage, usageOf } from "../../src/cli/frame/parameters.ts";
 import { listCalls } from "../../src/management/records/calls.ts";
 import { listWorkspaces } from "../../src/management/kernel/workspaces.ts";
 import { terminal } from "../../src/runtime/terminal.ts";

@@ -2,7 +2,7 @@
 // Runs on Node alone.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { formatPlan, toAnnotations } from "../../src/cli/plan-text.ts";
+import { formatPlan, toAnnotations } from "../../src/cli/files/plan-text.ts";
 import { jsonText } from "../../src/common/json-text.ts";
 import { makePlan } from "../../src/files/plan.ts";
 import type { LedgerPrompt } from "../../src/files/plan.ts";

@@ -6,7 +6,7 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import type { MatchLogic, Provider } from "@pydantic/genai-prices";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { readPriceFile } from "../../src/cli/price-files.ts";
+import { readPriceFile } from "../../src/cli/nouns/price-files.ts";
 import { decimalText } from "../../src/support/decimal.ts";
 import { createPricing } from "../../src/statistics/pricing.ts";
 import { amountOf, costAt } from "../../src/statistics/rates.ts";

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { connectTo } from "../../src/cli/remote.ts";
+import { connectTo } from "../../src/cli/frame/remote.ts";
 import { newApiKey, newId, newToken } from "../../src/common/ids.ts";
 import { exportDiagnoses } from "../../src/management/records/records.ts";
 import { createWorkspace, getWorkspace } from "../../src/management/kernel/workspaces.ts";

@@ -1,7 +1,7 @@
 // How the command line shows statistics and comparisons.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { comparisonText, statsText } from "../../src/cli/stats-text.ts";
+import { comparisonText, statsText } from "../../src/cli/nouns/stats-text.ts";
 import type { FeedbackStats } from "../../src/schema/feedback.ts";
 import type { StatsPoint, VersionStats } from "../../src/schema/ledger.ts";
 

@@ -3,9 +3,9 @@
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
 import fc from "fast-check";
-import { format, formatValue } from "../../src/cli/format.ts";
+import { format, formatValue } from "../../src/cli/frame/format.ts";
 import { jsonText } from "../../src/common/json-text.ts";
-import { cutTo, widthOf } from "../../src/cli/table.ts";
+import { cutTo, widthOf } from "../../src/cli/frame/table.ts";
 
 const test = suite("tables");
 

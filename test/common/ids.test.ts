@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import type { Call } from "../../src/cli/command.ts";
+import type { Call } from "../../src/cli/frame/command.ts";
 import {
   hashApiKey,
   isApiKey,

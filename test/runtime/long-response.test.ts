@@ -3,7 +3,7 @@
 // Runs on every runtime.
 import { suite } from "../suite.ts";
 import * as assert from "uvu/assert";
-import { connectTo } from "../../src/cli/remote.ts";
+import { connectTo } from "../../src/cli/frame/remote.ts";
 import { verify } from "../../src/management/verify/verify.ts";
 import { terminal } from "../../src/runtime/terminal.ts";
 import { holdTimers } from "../cli/held-timers.ts";
