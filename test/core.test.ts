@@ -34,7 +34,7 @@ if (currentRuntime === "Node") {
     assert.ok(files.includes("src/ledger/ledger.ts"));
     assert.equal(
       files.filter((file) =>
-        /^src\/(management|console|mcp|cli|deploy)\/|^src\/(http|ledger)\/(feedback|management|openapi)|^node:/.test(
+        /^src\/(console|cli|deploy|faces|feedback|files|log|management|mcp|statistics|tallies)\/|^node:/.test(
           file,
         )
       ),

@@ -14,6 +14,8 @@ const rooms = Array.from(readme.matchAll(/^\| `([\w./-]+)` +\| *(core)? *\|/gm),
   { path: path!, isCore: mark === "core" }
 ));
 
+const maxFiles = 24; // in a room
+
 const files = (await readdir(pathOf("src"), { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map((entry) => `${entry.parentPath}/${entry.name}`.slice(pathOf("src/").length))
@@ -25,11 +27,7 @@ const sources = new Map(
   ),
 );
 
-/** The room of a file: the innermost folder of the list that it is in. */
-const roomOf = (file: string): string | undefined =>
-  rooms.filter(({ path }) => path.endsWith("/") ? file.startsWith(path) : file === path)
-    .toSorted((a, b) => b.path.length - a.path.length)[0]?.path;
-
+const roomOf = (file: string): string => file.slice(0, file.lastIndexOf("/") + 1) || file;
 const floorOf = (file: string): number => rooms.findIndex(({ path }) => path === roomOf(file));
 
 /** What each file imports: files of ours by their path in src, packages by name. */
@@ -43,11 +41,13 @@ const imports = new Map(Array.from(sources, ([file, source]) => {
 }));
 const importsOf = (file: string): string[] => imports.get(file)!;
 
-test("every file is in a room, and every room has files", () => {
+test("every file is in a room, and a room has a few of them", () => {
   assert.ok(files.length > 40);
-  assert.equal(files.filter((file) => roomOf(file) === undefined), []);
-  const used = new Set(files.map(roomOf));
-  assert.equal(rooms.filter(({ path }) => !used.has(path)), []);
+  assert.equal(files.filter((file) => floorOf(file) < 0), []);
+  for (const { path } of rooms) {
+    const count = files.filter((file) => roomOf(file) === path).length;
+    assert.ok(count >= 1 && count <= maxFiles, `${path}: ${count} files`);
+  }
 });
 
 test("a file imports only files of its own room and of those above it", () => {
@@ -132,23 +132,26 @@ test("no runtime is named outside of src/runtime, but by what opens files", () =
   }
 });
 
-/** The files and packages that a file imports, and those that they import, types too. */
-function reachedFrom(entry: string): Set<string> {
+/** These files, and the files and packages that they import in turn, types too. */
+function reachedFrom(...entries: string[]): Set<string> {
   const reached = new Set<string>();
   const visit = (name: string): void => {
     if (reached.has(name)) return;
     reached.add(name);
     if (sources.has(name)) importsOf(name).forEach(visit);
   };
-  visit(entry);
+  entries.forEach(visit);
   return reached;
 }
 
-test("the core imports nothing of a face, not even a type", () => {
-  const reached = reachedFrom("runtime/workers.ts");
-  assert.ok(reached.has("ledger/ledger.ts"));
-  const faces = /^(management|console|mcp|files|cli)\/|^(http|ledger|schema)\/(feedback-|management|people|webhook)/;
-  assert.equal([...reached].filter((name) => faces.test(name)), []);
+test("the rooms of the core are what createService imports, types too, and nothing else", () => {
+  const reached = reachedFrom("service/service.ts", "database/client.ts", "database/migrations.ts");
+  const core = new Set(rooms.filter(({ isCore }) => isCore).map(({ path }) => path));
+  assert.equal([...reached].filter((name) => sources.has(name)).sort(), files.filter((file) => core.has(roomOf(file))));
+  const [, count] = /^\*\*The core\*\* [^.]*: (\d+) files/m.exec(readme) ?? [];
+  assert.is(Number(count), files.filter((file) => core.has(roomOf(file))).length);
+  const worker = [...reachedFrom("runtime/workers.ts")].filter((name) => sources.has(name) && !reached.has(name));
+  assert.equal(worker.filter((file) => !/^(runtime|client|support)\//.test(file)), []);
 });
 
 test("what a Worker imports needs no file system and no process", () => {
