@@ -164,6 +164,7 @@ test("the commands of src/cli/README.md work one after the other", async () => {
   const { data } = JSON.parse(await readFile(pathOf("test/files/fixtures/langfuse.json"), "utf8"));
   // The prompts behind these two versions are ones that no import takes.
   await writeFile(`${folder.path}/langfuse.json`, JSON.stringify({ data: data.slice(0, 2) }));
+  await writeFile(`${folder.path}/greeting.prompty`, "---\nname: Greeting\n---\nsystem:\nHello {{name}}\n");
   await writeFile(`${folder.path}/shorter.json`, JSON.stringify({ title: "Shorter", messages: [] }));
   await writeFile(`${folder.path}/scores.csv`, `record,name,value\n${known.get("diag_…")},thumb,true\n`);
   // Commands for prompts in git read and write the current folder.

@@ -95,7 +95,7 @@ everywhere("a prompt is pushed from every kind of file that a folder of prompts 
   const files = {
     "chat.md": "\ufeff---\r\ntitle: Chat\r\n---\r\n# system\r\nHi {{x}}\r\n",
     "chat.prompt.md": "Untitled",
-    "gh.prompt.yml": "messages:\n  - role: user\n    content: Hi\ntestData: []\n",
+    "gh.prompt.yml": "messages:\n  - role: user\n    content: Hi\ntestData:\n  - input: x\n",
     "bad.md": "---\nrole: x\nllmConfig: 1\n---\nHi\n",
   };
   for (const [path, text] of Object.entries(files)) await writeFile(`${folder}/${path}`, text);

@@ -78,10 +78,9 @@ function faultOf(answer: HttpAnswer | undefined, isHead = false): string | undef
   if (headers.get("content-type") !== "application/json") return `content type ${headers.get("content-type")}`;
   const { error, ...more } = JSON.parse(text);
   if (typeof error !== "string" || error === "") return "no error";
-  // Errors of management have a code.
-  return ["", error === "Rate limit exceeded" ? "details" : "code"].includes(Object.keys(more).join())
-    ? undefined
-    : "other members";
+  // Errors of management have a code, and those about a member of the input that member.
+  const members = error === "Rate limit exceeded" ? ["details"] : ["code", "code,field", "code,field,expected"];
+  return ["", ...members].includes(Object.keys(more).join()) ? undefined : "other members";
 }
 
 type Check<T> = (answer: HttpAnswer, request: T) => string | undefined;
