@@ -149,6 +149,7 @@ const programs: Record<string, (words: string[]) => void> = {
     else assert.ok(["ci", "pack", "install", "root"].includes(verb!), `npm ${verb}`);
   },
   npx([program, ...words]) {
+    if (program === "uvu") return assert.ok(files.some((file) => new RegExp(words.at(-1)!).test(file)), words.at(-1));
     assert.is(program, "promptledger");
     checkPromptledger(words);
   },
