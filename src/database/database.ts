@@ -57,7 +57,7 @@ export const isFile = ({ probe }: Database): boolean => probe !== undefined;
 export type Claim = {
   /** Identifies the file that is served now, as its `user_version`. A copy from elsewhere has another. */
   readonly stamp: number;
-  /** True once the stamp was seen in the file. Before, a change by another process may pass for one of ours. */
+  /** True once the stamp was seen in the file. Until then, another process's change may pass for one made here. */
   isStamped(): boolean;
   /** Throws a file fault if the file or its log is no longer the one that was claimed. Requires an open database. */
   check(): void;

@@ -12,9 +12,9 @@ const emptyTickMs = 0.1; // in less time no request is handled
 const share = 3; // times as long as the work with a result took
 
 /**
- * The same database for long work, which yields to requests: its operations run one at a time, however many are started at
- * once, and each leaves the event loop to requests before the next one. A read on the reader thread or on a server starts at
- * once, and only its result waits.
+ * Wraps a database for long work, which yields to requests: operations run one at a time, however many are started at
+ * once, and each leaves the event loop to requests before the next one. A read on the reader thread or on a server
+ * starts at once, and only its result waits.
  */
 export function yielding(database: Database): Database {
   const enqueue = createQueue();

@@ -169,7 +169,7 @@ export async function readStates(database: Database, pieces: Piece[], now: numbe
     names.placeOf(`${nthGiver} ${name}`, () => [nthGiver, name]);
     const nthTarget = targets.placeOf(`${nthGiver} ${keyOf(target)}`, () => [nthGiver, ...toRow(target)]);
     const nthVoice = voices.placeOf(`${nthTarget} ${name} ${author}`, () => [nthTarget, name, author, []]);
-    // What is stored may be as long for each piece, and a server's response has a limit: only whether it is the same is read.
+    // The query only compares comments: stored ones may be as long for each piece, and a server's response has a limit.
     const [, , , comments] = voices.items[nthVoice]!;
     if (!comments.includes(comment)) comments.push(comment);
     return { nthGiver, nthTarget, nthVoice };

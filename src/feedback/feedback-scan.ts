@@ -23,7 +23,7 @@ export const noFeedback: RecordFeedback = {
 /** The feedback to read: under these names, which are all of the workspace or some. */
 export type FeedbackReads = { names: FeedbackNames; isAll: boolean };
 
-/** How many counts one query reads: some 300 kB. A record has at most 1000. */
+/** Maximum number of counts in one query: some 300 kB. A record has at most 1000. */
 const maxCounts = 8_192;
 
 const listsOf = (counts: string): string => `
@@ -34,8 +34,8 @@ const ofNames = ({ isAll }: FeedbackReads) => isAll ? "" : "and c.name_id in (se
 const argsOf = ({ names, isAll }: FeedbackReads) => isAll ? {} : { names: JSON.stringify([...names.keys()]) };
 
 /**
- * What the statement of a slice joins: the counts of feedback on its records (r), which `records` joins and `conditions` choose.
- * They are lists of numbers, in which those of a record follow one another.
+ * Join for the statement of a slice: the counts of feedback on its records (r), which `records` joins and `conditions`
+ * choose. They are lists of numbers, in which those of a record follow one another.
  */
 export function feedbackOfSlice(reads: FeedbackReads | undefined, records: string, conditions: string) {
   if (!reads?.names.size) return { sql: "", args: {} };
@@ -96,8 +96,8 @@ export async function* readMuchFeedback(
 }
 
 /**
- * What feedback under a name must be, whoever gave it. A name without a number is not in use. Without a value nothing is
- * equal to it, and all else differs from it.
+ * Condition on the feedback under a name, by any author. `nameId` is null for a name that is not in use. Nothing equals
+ * a null `value`, and everything differs from it.
  */
 export type FeedbackCondition = {
   nameId: number | null;

@@ -38,7 +38,7 @@ export type NameRule = {
   labels: string[] | null;
 };
 
-/** How many there may be on a record: names, authors of a name, pieces of any name and author, and earlier pieces. */
+/** Limits of a record: names, authors per name, pieces in all, earlier pieces (`changes`), and bytes of pieces. */
 export const recordLimits = { names: 50, authors: 20, pieces: 100, changes: 1_000, bytes: 262_144 };
 
 /** A number, 0 or 1 for a boolean, or a label. */
@@ -46,7 +46,7 @@ export type StoredValue = number | string;
 
 const utf8 = new TextEncoder();
 
-/** How many bytes a piece takes of those that a record may have. */
+/** Number of bytes of a piece that count towards the limit of a record. */
 export const bytesOf = (
   { author, value, comment = "" }: { author: string; value: StoredValue; comment?: string },
 ): number =>
@@ -83,15 +83,15 @@ export type Subject = {
   pieces: Count;
   /** Of authors, labels and comments, with the pieces that are decided. */
   bytes: number;
-  /** How many earlier pieces are kept, with those that are decided. */
+  /** Number of earlier pieces kept, including the decided ones. */
   changes: number;
-  /** How many places are taken by what waits for it. */
+  /** Number of places taken by the pieces that wait for it. */
   waiting: number;
 };
 
 /**
- * What is said on a record by an author under a name. `change` is its number, from 1 on. The comment is undefined if none of the
- * pieces has the one that is stored.
+ * An author's feedback on a record under a name. `change` is its number, from 1 on. The comment is undefined if none of
+ * the pieces has the stored one.
  */
 export type Said = {
   value: StoredValue;

@@ -1,4 +1,4 @@
-// What authors gave under a name of feedback, as scans of the log read it with a slice.
+// Feedback of some authors under one name, as scans of the log read it with a slice.
 import { getOrAdd } from "../support/maps.ts";
 import type { Row } from "../database/database.ts";
 import { textOrNull } from "../database/row.ts";
@@ -6,12 +6,12 @@ import { textOrNull } from "../database/row.ts";
 /** The authors whose feedback under a name to read. */
 export type VoiceReads = { name: string; authors: readonly string[] };
 
-/** What each of these authors gave, in their order: a number, 0 or 1 for a boolean, or the number of a label. */
+/** Values in the order of the authors to read: a number, 0 or 1 for a boolean, or the number of a label. */
 export type Voices = readonly (number | undefined)[];
 
 export const noVoices: Voices = [];
 
-/** What the statement of a slice joins. `records` joins its records (r), and `conditions` choose them. */
+/** Join for the statement of a slice. `records` joins its records (r), and `conditions` choose them. */
 export function voicesOfSlice(reads: VoiceReads | undefined, records: string, conditions: string) {
   if (reads === undefined) return { sql: "", args: {} };
   const sql = ` cross join (

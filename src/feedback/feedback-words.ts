@@ -25,7 +25,7 @@ export async function readNames(
   }]));
 }
 
-/** A word that is in use. The kind is that of the workspace's values under it, or null if it is none of its names. */
+/** A word in use. `kind` is that of the workspace's values under it, or null if the workspace has no such name. */
 export type Word = { id: number; kind: FeedbackKind | null };
 
 /** Looks up words. Those that are not in use are missing. */

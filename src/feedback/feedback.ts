@@ -125,7 +125,7 @@ function withdraw(state: State): void {
   subject.pieces.decided--;
 }
 
-/** How many places the piece takes that is there. */
+/** Number of places taken by the current piece. */
 const placesTaken = ({ voice: { current } }: State): number => current === undefined ? 0 : placesOf(current.bytes);
 
 /** Takes places for a waiting piece, which replaces the current one. */
@@ -137,7 +137,7 @@ function takePlaces(state: State, places: number): void {
   subject.waiting += more;
 }
 
-/** Whether the waiting room has no place for a piece of so many bytes, which may replace one that is there. */
+/** True if the waiting room has no place for a piece of so many bytes, which may replace the current one. */
 function isWithoutPlace(bytes: number, state: State): boolean {
   const { workspace, subject } = state, more = placesOf(bytes) - placesTaken(state);
   return more > 0 &&
@@ -152,7 +152,7 @@ function end({ subject, voice: { current, stored, ended, lastChange } }: State):
   if (current.change !== stored) ended.push(current);
 }
 
-/** Whether the history of a record gets longer once a piece changes again. What waits for its record has none. */
+/** True if another change of a piece lengthens its record's history. Waiting feedback has no history. */
 const addsChange = ({ position }: Subject, lastChange: number): boolean =>
   position !== null && lastChange < keptChanges;
 
@@ -169,7 +169,7 @@ function refusalOf(piece: Piece, state: State): FeedbackRefusal | undefined {
   if (rule !== undefined && !isAllowed(rule, value)) return "value_undeclared";
   if (voice.current !== undefined && isSame(voice.current, piece)) return undefined;
   const bytes = bytesOf({ ...piece, value: toStored(value) }), added = bytes - (voice.current?.bytes ?? 0);
-  // What waits for a record has less room than that has, and no history.
+  // Feedback that waits for a record has less room than the record, and no history.
   if (position === null && isWithoutPlace(bytes, state)) return "too_many_waiting";
   if (added > 0 && subject.bytes + added > recordLimits.bytes) return "too_many_bytes";
   if (subject.changes >= recordLimits.changes && addsChange(subject, voice.lastChange)) return "too_many_changes";

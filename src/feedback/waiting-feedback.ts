@@ -13,7 +13,7 @@ export const waitingLimits = { workspace: 100_000, record: 100 };
 
 const bytesOfPlace = 256; // A piece takes one place, and one more for each 256 bytes of its texts.
 
-/** How many places a piece takes. A column of the table has the same. */
+/** Number of places that a piece takes. A column of the table has the same value. */
 export const placesOf = (bytes: number): number => 1 + Math.floor(bytes / bytesOfPlace);
 
 /** The condition that waiting feedback has not expired. The sign makes SQLite look it up by key instead of by time. */

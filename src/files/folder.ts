@@ -80,8 +80,8 @@ function isOtherJson(path: string, text: string): boolean {
 }
 
 /**
- * What is wrong with prompts besides what keeps them from being read: secrets, conflicts, what is almost a heading or a
- * variable, variables that are not as declared, a format without a future, and files that not every system can have.
+ * Faults of prompts that could be read: secrets, conflicts, text that is almost a heading or a variable, variables that
+ * are not as declared, a format that is no longer maintained, and files that not every system can have.
  */
 export function checkPrompts(prompts: readonly PromptFile[]): Fault[] {
   const paths = new Map<string, string>(); // by what they are where case does not matter

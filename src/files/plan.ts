@@ -207,7 +207,7 @@ async function planFile(
   }
 }
 
-/** A text that is equal for prompts with equal contents. A title that is the name is none of its own. */
+/** A text that is equal for prompts with equal contents. A title that is the name counts as empty. */
 const contentKey = (name: string, { title, ...content }: PromptContent): string =>
   canonicalOf({ ...content, title: title === name ? "" : title });
 

@@ -15,7 +15,7 @@ import { feedbackAt, feedbackBytesAt } from "./record-feedback.ts";
 import { scan, workOf } from "./scan.ts";
 import type { ScanOptions } from "./scan.ts";
 
-// How many positions one query scans at first and at most, and how many are scanned for a page at least.
+// Numbers of positions: in the first query, in one query at most, and the least that are scanned for a page.
 const scanLimits = {
   index: { first: 512, query: 16_384, least: 65_536 },
   numbers: { first: 512, query: 16_384, least: 16_384 },

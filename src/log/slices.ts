@@ -66,7 +66,7 @@ export type MeasuredRecord = {
   voices: Voices;
 };
 
-/** What to read besides: long texts, feedback, and what some authors gave. */
+/** Optional data to read: sessions, keys, feedback, and the feedback of some authors. */
 export type Reads = { sessions?: boolean; keys?: boolean; feedback?: FeedbackReads; voices?: VoiceReads };
 
 /** Which records to read: what SQLite can tell. */
@@ -95,7 +95,7 @@ type OptionalMeasures = [
   charge?: string,
 ];
 
-/** What was read of a slice. Its feedback is undefined if it is too much for one query. */
+/** A slice as read. `feedbackOf` is undefined if its feedback is too much for one query. */
 export type Slice = { row: Row; first: number; isOne: boolean; reads: Reads; feedbackOf: FeedbackOf | undefined };
 
 const manyLookups = 128;

@@ -13,7 +13,7 @@ type Declared<Input, Output extends object> = {
   description: string;
   /** The operations that it runs, besides the one that finds the only workspace. */
   runs: readonly AnyOperation[];
-  /** Whether it may undo what is there. Undefined for a tool that changes nothing. */
+  /** `replaces` if it may undo what is there. Undefined for a tool that changes nothing. */
   change?: "adds" | "replaces";
   /** True if its output has texts of strangers: of the users of applications, and of models. */
   isForeign?: true;

@@ -40,7 +40,7 @@ export type Terminal = {
   report(progress: string): void;
   /** The text of a file, or of stdin for `-`. `name` names it in messages, in place of its path. */
   read(path: string, name?: string): Promise<string>;
-  /** Whether there is a file of that name. */
+  /** True if the path exists. */
   exists(path: string): Promise<boolean>;
   /** Appends to a file. */
   append(path: string, text: string): Promise<void>;

@@ -37,7 +37,7 @@ export type Part = { group: number; at: number; tally: PartTally };
 /** The tally of a version, or of a deployment by its place in the filter. */
 export type Group = { group: number; tally: Tally; parts: Part[] };
 
-/** What was counted by group, and over all, which alone has feedback if that `isCrowded`: if it is of too many names. */
+/** Tallies by group and in total. Only `all` has feedback if it `isCrowded`: if it has too many names. */
 export type Counted = { groups: Group[]; all: Tally; isCrowded: boolean };
 
 export type Counter = {
@@ -64,7 +64,7 @@ export function createCounter({ by, interval, splitAt }: Division): Counter {
   // All feedback, once there is too much to count it by group and part.
   let crowd: FeedbackTallies | undefined;
   let bound = createFeedbackBound(() => Array.from(allSums(), ({ feedback }) => feedback));
-  // Those of the record before. Most records share them.
+  // Group, time and part of the previous record. Most records share them.
   let group = NaN, createdAt = NaN, { tally, parts: ofGroup } = emptyGroup(), part: Part | undefined;
 
   function* allSums(): Iterable<Sums> {

@@ -6,7 +6,7 @@ import type { Moments } from "../statistics/intervals.ts";
 import type { RecordFeedback } from "../feedback/feedback-scan.ts";
 import type { Labels } from "../feedback/feedback-words.ts";
 
-/** What was counted of a name. The values of booleans are 0 and 1, and labels are numbers of feedback_words. */
+/** Tally of the feedback under a name. Booleans count as 0 and 1, and labels are numbers of feedback_words. */
 export type FeedbackTally = {
   kind: FeedbackKind;
   pieces: number;
@@ -148,7 +148,7 @@ const rounded = (value: number | null): number | null => value === null ? null :
 
 const maxTies = 10; // labels more whose texts tell which of them are shown
 
-/** What was counted, as responses have it, without labels until their texts are read. */
+/** Converts tallies to the statistics of responses, without labels until their texts are read. */
 export const toFeedbackStats = (tallies: FeedbackTallies, labels: Labels): FeedbackStats[] =>
   [...tallies].sort(([a], [b]) => a < b ? -1 : 1).map(([name, tally]) => {
     const { kind, pieces, records } = tally;

@@ -24,7 +24,7 @@ type StatusMeaning = { status: number; name: string; isFailure: boolean };
 
 const namesFailures = (meanings: StatusMeaning[]): boolean => meanings.some(({ isFailure }) => isFailure);
 
-/** What was counted in parts of the time, together. */
+/** Adds up parts of the time to figures. */
 export function toFigures(parts: Part[], meanings: StatusMeaning[], labels: Labels): Figures {
   const { sums, latencies } = emptyPart();
   for (const { tally } of parts) {
@@ -52,7 +52,7 @@ const meanDecimals = 12;
 
 const roundLatency = (latency: number) => latencyOf(latencyBucket(latency));
 
-/** What a tally has counted. `failures` is null if the workspace names no status that counts as one. */
+/** Statistics of a tally. `failures` is null if the workspace names no status that counts as one. */
 export function toStats(tally: Tally, meanings: StatusMeaning[], labels: Labels): RecordStats {
   const { records, failures, statuses, latency, tokens, cost, feedback } = tally.sums;
   const shareOf = (count: number) => ({ records: count, share: records === 0 ? 0 : count / records });

@@ -29,7 +29,7 @@ type Repository = {
   acknowledgements: Acknowledgements;
 };
 
-/** What the manifest acknowledges, and its path. */
+/** Warnings that the manifest acknowledges, and its path. */
 type Acknowledgements = ReturnType<typeof acknowledgementsOf> & { file: string };
 
 const atOnce = 32; // files
@@ -74,7 +74,7 @@ const isManifest = (path: string): boolean => manifestNames.some((name) => name 
 const isUnexpected = ({ covers }: Acknowledgements) => ({ file, message, isWarning }: Fault): boolean =>
   !isWarning || !covers(file, message);
 
-/** The same faults, with the paths of files as people know them. */
+/** Adds the folder to the paths of faults, as people know the files. */
 const atFolder = (folder: string, faults: readonly Fault[]): Fault[] =>
   faults.map((fault) => ({ ...fault, file: pathIn(folder, fault.file) }));
 

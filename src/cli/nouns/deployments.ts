@@ -1,4 +1,4 @@
-// How the command line shows deployments: which version is live, and whether they are active.
+// Commands for deployments. They show which version is live, and warn if a deployment refuses requests.
 import { Refusal } from "../../common/errors.ts";
 import type { PromptId } from "../../common/ids.ts";
 import { readReference } from "../../common/reference.ts";

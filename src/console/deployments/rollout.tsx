@@ -98,7 +98,7 @@ function numberOf(visit: ConsoleRequest, name: string): number | undefined {
 
 type ShareFieldsProps = { visit: ConsoleRequest; rollout: Deployment["rollout"] };
 
-/** How many get the candidate, and what stops the rollout by itself. */
+/** Fields for the share of the candidate, the guard that stops the rollout by itself, and its confidence level. */
 const ShareFields = ({ visit, rollout }: ShareFieldsProps): Html => (
   <>
     <Field

@@ -1,9 +1,10 @@
-// Who is signed in, and how one signs in: with a token of management, or by a link. Sessions are cookies, which any process can
-// open and which need no row. A cookie holds the token that signed in and the end of the session, sealed with a key: a browser
-// can neither read nor alter it. Neither the cookie alone nor the database alone gives the token away, and a backup is not
-// enough to make a cookie, because that takes a valid token. Only a session that was signed out has a row, until it would have
-// ended. So signing out holds in every process, and even for a copied cookie. The cookie of a person whom an identity provider has
-// signed in holds who they are instead, and its key takes the secret that the service shares with the provider.
+// Sign-in to the console with a management token or by a link, and its sessions. Sessions are cookies, which any
+// process can open and which need no row. A cookie holds the token that signed in and the end of the session, sealed
+// with a key: a browser can neither read nor alter it. Neither the cookie alone nor the database alone reveals the
+// token, and a backup is not enough to make a cookie, because that takes a valid token. Only a session that was signed
+// out has a row, until it would have ended. So signing out holds in every process, and even for a copied cookie. The
+// cookie of a person whom an identity provider has signed in holds their identity instead, and its key takes the secret
+// that the service shares with the provider.
 import { bounds } from "../../support/bounds.ts";
 import { createCache } from "../../common/cache.ts";
 import { invalidAdminToken, Refusal, tooManyFailures } from "../../common/errors.ts";
@@ -82,7 +83,7 @@ export function createSessions(findPeople: () => People | undefined): Sessions {
   };
 }
 
-/** How long a session lasts, in ms. */
+/** Duration of a session in ms. */
 const sessionTime = bounds.sessionHours * 3_600_000;
 
 const purposes = { token: "session", person: "person" };

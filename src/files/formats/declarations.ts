@@ -1,4 +1,4 @@
-// What a file declares of its variables, as a mapping `variables`, and whether its messages have the same ones.
+// Variable declarations of a file, in a mapping `variables`, and their comparison with the variables of its messages.
 import { jsonText, stringify } from "../../common/json-text.ts";
 import { findPlaceholders, soleVariable } from "../../support/template.ts";
 import { faultsOfDeclarations, toDeclarations } from "../../management/prompts/declarations.ts";

@@ -107,12 +107,12 @@ export function editMembers(
     return line > above && source.startsWith(`${margin}#`, above) ? commentStart(above, margin) : line;
   }
 
-  /** What stands before a place in its line. */
+  /** Text of the line before a place. */
   function lead(at: number): string {
     return source.slice(lineStart(at), at);
   }
 
-  /** What every further line of an item begins with. */
+  /** Indentation of every further line of an item. */
   function marginOf({ start }: Entry): string {
     return language === "json" ? /^\s*/.exec(lead(start))![0] : " ".repeat(lead(start).length);
   }

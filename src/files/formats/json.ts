@@ -44,7 +44,7 @@ export function writeJson(content: FileContent, existing?: string): string {
 }
 
 function editJson(content: FileContent, existing: string): string | undefined {
-  // What the service printed has the declarations in a member of this name, and in `variables` a list of names.
+  // JSON that the service printed has the declarations in `declarations`, and in `variables` a list of names.
   const field = readMembers(existing).has("declarations") ? "declarations" : "variables";
   const current = readJson(existing, () => {});
   return current && editMembers(existing, changedMembers(membersOf(current, field), membersOf(content, field)), "json");

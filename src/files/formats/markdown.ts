@@ -96,7 +96,7 @@ export function checkHeadings(source: string, report: Report): void {
   }
 }
 
-/** How many characters lines have, with their ends. */
+/** Number of characters in lines, including their ends. */
 const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0);
 
 const messageOf = ({ role, variable, lines }: Section): Message => ({ role, content: variable ?? textOf(lines) });

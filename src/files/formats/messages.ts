@@ -33,8 +33,8 @@ export const textMessage = (role: string, text: string, language: Language): Tem
 const templates = ["content", "text", "input_text", "url", "image_url", "file_url", "data"];
 
 /**
- * Messages of ours. Returns undefined if a text is more than a template with variables. `reportOf` says where the faults of a
- * message go: each is at an offset of one of its texts.
+ * Converts messages to those of a prompt. Returns undefined if a text is more than a template with variables.
+ * `reportOf` returns the report for the faults of a message: each is at an offset of one of its texts.
  */
 export function writeMessages(
   messages: readonly TemplateMessage[],

@@ -134,7 +134,7 @@ export function toNode(text: string): Node {
   return new Scalar(/^-?\d{16,}$/.test(text) ? BigInt(text) : JSON.parse(text));
 }
 
-/** The parser's message as a sentence of ours: its first line, without a period. */
+/** The first line of the parser's message, without a period, or a clearer sentence. */
 const sentenceOf = ({ code, message }: YAMLError): string =>
   code === "BLOCK_AS_IMPLICIT_KEY"
     ? 'A text with ": " in it needs quotes'

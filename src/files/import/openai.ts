@@ -8,7 +8,7 @@ import type { Source } from "../formats/source.ts";
 /** The id of a prompt. Other ids are not read. */
 const pmptOf = (value: Source): string => JSON.parse(value.find(["id"], /^"pmpt_/) ?? '""') as string;
 
-/** What a Response has of the request that it answers. */
+/** Members that a Response repeats from its request. */
 const ofRequest = ["model", "tools", "tool_choice", "text", "reasoning", "temperature", "top_p", "max_output_tokens"];
 
 export const readOpenAi: Importer = (files, options) =>

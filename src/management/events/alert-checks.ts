@@ -114,14 +114,14 @@ export async function checkAlerts(store: Store, isOver: () => boolean = () => fa
     if (claimed!.length === 0) continue;
     const turns = new Map(claimed!.map((row) => [text<AlertId>(row, "id"), integer(row, "turn")]));
     const alerts = await readAlerts(database, [...turns.keys()]);
-    // Whether an alert on records fires depends on no feedback.
+    // Alerts on records are checked apart, since they must not depend on feedback.
     for (const together of groupBy(alerts, ({ condition }) => readCondition(condition).isFeedback).values()) {
       try {
         await checkTogether(store, together, turns, now, run);
       } catch (error) {
         // Its workspace was deleted meanwhile.
         if (error instanceof Refusal && error.kind === "not_found") continue;
-        // Those that fail do not keep the others from being checked.
+        // A failure does not keep the other alerts from being checked.
         run.error ??= error;
       }
     }

@@ -157,7 +157,7 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   conflicts?: true;
   /** Why else it may refuse, besides invalid input, and that what its input names does not exist. */
   refusals?: Exclude<OperationRefusal, "conflict">[];
-  /** Whether it scans much of the log, in slices. Few such operations run at once, and none for a disconnected client. */
+  /** True if it scans much of the log, in slices. Few such operations run at once; none for a disconnected client. */
   isLong?: true;
   /** Largest body of its request in bytes, if above the service's limit. */
   maxBodyBytes?: number;

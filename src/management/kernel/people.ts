@@ -1,4 +1,4 @@
-// Who is one person, and what a person may do who signs in with their company's account.
+// Identity of people, and the permissions of those who sign in with their company's account.
 import { Refusal } from "../../common/errors.ts";
 import { fold } from "../../support/fold.ts";
 import type { TokenId } from "../../common/ids.ts";

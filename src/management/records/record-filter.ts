@@ -125,7 +125,7 @@ export const deployIdsOf = ({ deployments }: Scope): DeploymentId[] => deploymen
 
 type Input = Members<typeof recordFilter>;
 
-/** What the ledger looks for. Names of statuses are those of the workspace. */
+/** Converts input to a filter of the ledger. Names of statuses are those of the workspace. */
 export async function toFilter(
   { database }: Store,
   scope: Scope,
@@ -193,8 +193,8 @@ export async function toScan(store: Store, scope: Scope, input: Input): Promise<
 }
 
 /**
- * The same to count them, with their costs and failures, and with their feedback: all of it, or that under some names, however
- * many others there are.
+ * Scan of the ledger to count records, with their costs and failures, and with their feedback: all of it, or that under
+ * some names, however many others there are.
  */
 export async function toCount(
   store: Store,

@@ -94,7 +94,7 @@ export const RolloutStats = shape("RolloutStats", {
 });
 export type RolloutStats = Infer<typeof RolloutStats>;
 
-/** The same for people. */
+/** Explains `isFeedbackLeftOut` to people. */
 export const feedbackNotCompared = "Feedback has too many names to compare it";
 
 const wantedPercent = predicate<number>(

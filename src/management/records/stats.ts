@@ -29,7 +29,7 @@ const isFeedbackLeftOut = described(
     "fewer deployments have all of it",
 );
 
-/** The same for people. */
+/** Explains `isFeedbackLeftOut` to people. */
 export const feedbackLeftOut =
   "Feedback has too many names to show it by version, deployment and time. Choose a shorter time";
 

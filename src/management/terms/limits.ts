@@ -1,4 +1,4 @@
-// What guards and alerts have in common: each limits a measure, or the feedback of a name.
+// Limits of guards and alerts. Each applies to a measure, or to the feedback under a name.
 import { invalidField } from "../../common/errors.ts";
 import { feedbackNamePattern } from "../../schema/feedback.ts";
 import type { FeedbackKind } from "../../schema/feedback.ts";

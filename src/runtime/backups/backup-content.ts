@@ -28,7 +28,7 @@ const isCompressed = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] 
 export const isEncrypted = (head: Uint8Array): boolean =>
   isAes(head) || Buffer.from(head).toString("latin1").startsWith("age-encryption.");
 
-/** Whether bytes are the beginning of a backup that needs unpacking. */
+/** True if bytes are the beginning of a backup that needs unpacking. */
 export const isPacked = (head: Uint8Array): boolean => isCompressed(head) || isEncrypted(head);
 
 /** Encryption is loaded where it is needed: it takes longer than most commands. */
