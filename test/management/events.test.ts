@@ -159,7 +159,7 @@ test("refuses what cannot be read", async () => {
 });
 
 test("every action of the audit log that the source names has a type", async () => {
-  const files = (await readdir(pathOf("src/management"))).filter((name) => name.endsWith(".ts"));
+  const files = (await readdir(pathOf("src/management"), { recursive: true })).filter((name) => name.endsWith(".ts"));
   const sources = await Promise.all(files.map((name) => readFile(pathOf(`src/management/${name}`), "utf8")));
   const actions = Array.from(sources.join("\n").matchAll(/\baction: "(\w+\.\w+)"/g), ([, action]) => action!);
   assert.equal(actions.filter((action) => !(action in eventTypes)), ["prompt.pushed"]);

@@ -112,7 +112,7 @@ test("every id is of a noun", async () => {
 });
 
 test("every change in the audit log is of a noun", async () => {
-  const files = (await readdir(pathOf("src/management"))).filter((name) => name.endsWith(".ts"));
+  const files = (await readdir(pathOf("src/management"), { recursive: true })).filter((name) => name.endsWith(".ts"));
   const sources = (await Promise.all(files.map((name) => readSource(`management/${name}`)))).join("\n");
   const found = matches(sources, /\baction: ["`]([a-z_]+)\.|\bauditNoun: "(\w+)"/g);
   isSame(found, [...audited.map(([noun]) => noun), ...deeds], list);
