@@ -71,7 +71,7 @@ if (currentRuntime === "Node") {
   test("has its own files in it, and what it shares with the service: variables, and tokens for feedback", () => {
     const files = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs))
       .filter((file) => !file.startsWith("src/client/"));
-    assert.equal(files.sort(), ["src/support/feedback-token.ts", "src/common/ids.ts", "src/support/template.ts"]);
+    assert.equal(files.sort(), ["src/common/ids.ts", "src/support/feedback-token.ts", "src/support/template.ts"]);
   });
 
   test("imports nothing, and works as it is", async () => {
