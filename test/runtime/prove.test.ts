@@ -91,7 +91,7 @@ async function bundleWithFault(): Promise<string> {
     plugins: [{
       name: "fault",
       setup({ onLoad }) {
-        onLoad({ filter: /database\/file\.ts$/ }, async ({ path }) => {
+        onLoad({ filter: /database\/file\/file\.ts$/ }, async ({ path }) => {
           const source = await readFile(path, "utf8");
           assert.ok(source.includes(begin) && source.includes(commit));
           const beginOnce = `if (!database!.inTransaction) {
