@@ -7,6 +7,7 @@ import { assets } from "../../src/console/frame/assets.ts";
 import { roles } from "../../src/management/kernel/operation.ts";
 import { takeReviewRecord } from "../../src/management/feedback/review-records.ts";
 import { createReview } from "../../src/management/feedback/reviews.ts";
+import { getPrompt } from "../../src/management/prompts/versions.ts";
 import { createToken } from "../../src/management/access/tokens.ts";
 import { call, createDeployment, createWorkspace, promoteDeployment, pushPrompt, updateWorkspace } from "../actions.ts";
 import { listApiKeys } from "../../src/management/access/api-keys.ts";
@@ -240,6 +241,25 @@ test("a record or a key is shown and changed only under the workspace that it is
   assert.is((await visitor.send(paths[0]!, { do: "delete" })).status, 404);
   assert.is((await visitor.send(paths[1]!, { do: "revoke" })).status, 404);
   for (const path of paths) assert.is((await visitor.open(other.workspaceId + path)).status, 200, path);
+});
+
+test("a prompt or a deployment is shown only under the workspace that it is of, also by a name that another one has", async () => {
+  const other = await createTenant(world.admin, 10, "C"), versions = "compare?from=1&to=1";
+  const { json } = await world.submit(goodBody, other.deployId, other.key);
+  const { id: record } = json as { id: string };
+  const { token } = await call(createToken, world.admin, { name: "C", role: "admin", workspaceId: other.workspaceId });
+  const bound = await visit(world, token);
+  const ofPrompt = ["", "/edit", `/${versions}`].map((end) => `/prompts/${other.promptId}${end}`);
+  const ofDeployment = ["", "/stats", "/promote?version=1"].map((end) => `/deployments/${other.deployId}${end}`);
+  for (const path of [...ofPrompt, ...ofDeployment, `/records/${record}`]) {
+    assert.is((await visitor.open(world.workspaceId + path)).status, 404, path);
+    assert.is((await bound.open(world.workspaceId + path)).status, 404, path);
+    for (const who of [visitor, bound]) assert.is((await who.open(other.workspaceId + path)).status, 200, path);
+  }
+  const { name } = await call(getPrompt, world.admin, { id: other.promptId });
+  for (const { workspaceId } of [world, other]) {
+    assert.is((await visitor.open(`${workspaceId}/prompts/${name}/${versions}`)).status, 200);
+  }
 });
 
 test("a page says what its role may not do, and a form that is sent nevertheless is refused with the role that it needs", async () => {

@@ -183,8 +183,7 @@ export async function versionChoice(
   { promptId, currentVersion }: Deployment,
   version: number | undefined,
 ): Promise<Part> {
-  const { id: workspaceId } = workspaceOf(visit);
-  const { items } = await visit.call(listPromptVersions, { id: promptId, workspaceId, limit: mostVersions });
+  const { items } = await visit.call(listPromptVersions, { id: promptId, limit: mostVersions });
   const options = items.map(({ version, note }) => ({
     version,
     label: `v${version}${version === currentVersion ? " (live)" : ""}${note === "" ? "" : ` — ${note.slice(0, 60)}`}`,

@@ -11,7 +11,6 @@ import { getPromptVersion } from "../../management/prompts/versions.ts";
 import type { PromptVersion } from "../../management/prompts/versions.ts";
 import { Fragment, h } from "./html.ts";
 import type { Html, Part } from "./html.ts";
-import { workspaceOf } from "./page.ts";
 import type { ConsoleRequest } from "./page.ts";
 import { VariablesNotice } from "./content.tsx";
 
@@ -114,18 +113,18 @@ function lineView(sign: string, line: Part): Html {
   return <span class="same">{parts}</span>;
 }
 
-/** The difference as pages show it, and the later version. */
+/** The difference as pages show it, and the later version. `id` is that of a prompt of the page's workspace. */
 export async function readDifference(
   visit: ConsoleRequest,
   id: PromptId,
   from: number,
   to: number,
 ): Promise<{ after: PromptVersion; difference: Html }> {
-  const { call } = visit, { id: workspaceId } = workspaceOf(visit);
+  const { call } = visit;
   const [before, after, { diff }] = await Promise.all([
-    call(getPromptVersion, { id, workspaceId, version: from }),
-    call(getPromptVersion, { id, workspaceId, version: to }),
-    call(diffVersions, { id, workspaceId, from, to }),
+    call(getPromptVersion, { id, version: from }),
+    call(getPromptVersion, { id, version: to }),
+    call(diffVersions, { id, from, to }),
   ]);
   const difference = (
     <>

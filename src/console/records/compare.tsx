@@ -24,11 +24,14 @@ export const comparePage: Page = {
   async show(visit) {
     const { call } = visit;
     const { id: workspaceId } = workspaceOf(visit), id = visit.params.promptId as PromptId;
-    const newest = await call(getPrompt, { id, workspaceId });
-    const to = queryVersion(visit, "to") ?? newest.version, from = queryVersion(visit, "from") ?? Math.max(to - 1, 1);
-    const [{ difference }, deployments] = await Promise.all([
-      readDifference(visit, id, from, to),
+    const [newest, deployments] = await Promise.all([
+      call(getPrompt, { id, workspaceId }),
       listAll((page) => call(listDeployments, { workspaceId, promptId: id, ...page })),
+    ]);
+    const to = queryVersion(visit, "to") ?? newest.version, from = queryVersion(visit, "from") ?? Math.max(to - 1, 1);
+    const [{ difference }, numbers] = await Promise.all([
+      readDifference(visit, newest.id, from, to),
+      numbersOf(visit, [from, to], deployments),
     ]);
     return {
       title: `${newest.name} v${from} and v${to}`,
@@ -42,7 +45,7 @@ export const comparePage: Page = {
             {deployments.length > 0 && numbersFields(visit, deployments)}
           </Filters>
           <Section title="Difference">{difference}</Section>
-          {await numbersOf(visit, [from, to], deployments)}
+          {numbers}
         </>
       ),
     };

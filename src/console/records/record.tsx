@@ -220,8 +220,8 @@ export async function findRecord(visit: ConsoleRequest): Promise<{ record: Diagn
 /** The record in the path, its deployment, and its version of the prompt. */
 async function findServed(visit: ConsoleRequest) {
   const { record, deployment } = await findRecord(visit);
-  const input = { id: deployment.promptId, workspaceId: workspaceOf(visit).id, version: record.promptVersion };
-  return { record, deployment, served: await visit.call(getPromptVersion, input) };
+  const served = await visit.call(getPromptVersion, { id: deployment.promptId, version: record.promptVersion });
+  return { record, deployment, served };
 }
 
 /** An input or output as a conversation, and as it is. */

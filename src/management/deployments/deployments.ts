@@ -150,6 +150,9 @@ export async function requireFreeName({ database }: Store, promptId: PromptId, n
   if (other !== undefined) throw deploymentNameTaken(name);
 }
 
+/** The ids that the output of an operation has with a deployment. */
+const idsOf = ({ id, promptId }: Deployment): string[] => [id, promptId];
+
 export const listDeployments = listOperation({
   id: "listDeployments",
   summary: "List the deployments of a workspace, or of one prompt, newest first",
@@ -162,6 +165,7 @@ export const listDeployments = listOperation({
     ...v.page,
   },
   output: pageOf(Deployment),
+  shows: ({ items }) => items.flatMap(idsOf),
   async run(management, { workspaceId, promptId, archived, ...page }) {
     const filter = promptId === undefined ? { workspaceId } : { workspaceId, promptId };
     return await table.list(management.database, filter, page, v.isListed(archived));
@@ -178,6 +182,7 @@ export const getDeployment = operation({
   command: "deploy show REF",
   input: ofDeployment,
   output: Deployment,
+  shows: idsOf,
   run: (management, { id }) => requireDeployment(management, id),
 });
 

@@ -84,10 +84,10 @@ export const listAuditEntries = listOperation({
 
 /** Throws if a workspace never existed. */
 export async function requireKnown(
-  { database }: Store,
+  { database, visible }: Store,
   { workspaceId: id }: Pick<Filter, "workspaceId">,
 ): Promise<void> {
-  if (id === undefined) return;
+  if (id === undefined || visible?.has(id)) return;
   const sql = "select id from workspaces where id = :id union all select id from deleted_workspaces where id = :id";
   if ((await database.read({ sql, args: { id } })).length === 0) throw notFound("Workspace", id);
 }

@@ -163,6 +163,8 @@ export type Operation<Input extends object, Output, Id extends string = string> 
   maxBodyBytes?: number;
   /** True if it may name resources of a workspace that is being deleted. */
   seesDeleted?: true;
+  /** Ids in its output that are of the workspace of its input, so that its caller may see them. */
+  shows?(output: NoInfer<Output>): readonly string[];
   run(management: Management, input: Input): Promise<Output>;
 };
 
@@ -182,7 +184,7 @@ export const operation = <const Id extends string, S extends Schema, Output>(
 
 type Performed<Output> = Pick<
   Operation<never, Output>,
-  "input" | "role" | "roleOverAll" | "isScoped" | "isLong" | "seesDeleted" | "run"
+  "input" | "role" | "roleOverAll" | "isScoped" | "isLong" | "seesDeleted" | "shows" | "run"
 >;
 
 /** True if an operation changes nothing. Viewers may call all of these, and no others. */
@@ -232,13 +234,13 @@ async function runUntilFirst<Output>(operation: Performed<Output>, session: Sess
 }
 
 async function runOnce<Output>(operation: Performed<Output>, session: Session, given: object): Promise<Output> {
-  const { input, roleOverAll, isScoped, seesDeleted, run } = operation;
+  const { input, roleOverAll, isScoped, seesDeleted, shows, run } = operation;
   const { database, clock, caller, secrets, visible } = session;
   const bound = caller.workspaceId;
   const cause = causeOf(caller, given);
   const open = () => openCommit(database, clock, cause, secrets);
   const commit = isRead(operation) ? refuseCommit : await open();
-  const { members, check: areInWorkspace } = await resolveReferences(database, input.schema, given, bound);
+  const { members, lookedUp, check: areInWorkspace } = await resolveReferences(database, input.schema, given, bound);
   const named = namedIn(input.schema, members);
   if (named.length === 0 && bound !== undefined && !isScoped) {
     throw roleOverAll === undefined ? allWorkspacesRequired() : workspaceRequired();
@@ -246,15 +248,21 @@ async function runOnce<Output>(operation: Performed<Output>, session: Session, g
   if (named.length === 0 && roleOverAll !== undefined && !hasRole(caller, roleOverAll)) {
     throw roleOverAllRequired(roleOverAll);
   }
-  const check = inOrder(areInWorkspace, refuseHidden(database, named, { seesDeleted, bound, visible }));
+  const others = named.filter(({ id }) => !lookedUp.has(id));
+  const check = inOrder(areInWorkspace, refuseHidden(database, others, { seesDeleted, bound, visible }));
   if (!isRead(operation) || operation.isLong) await check;
   // A short read sets out with the check, which saves a round trip to a server. What it finds is dropped if the check refuses.
   const output = (async () => await run({ ...session, commit, cause }, members as never))();
   output.catch(() => {});
   await check;
-  return await output.catch((error: unknown) => {
+  lookedUp.forEach((id) => visible?.add(id));
+  try {
+    const result = await output;
+    shows?.(result).forEach((id) => visible?.add(id));
+    return result;
+  } catch (error) {
     throw withField(error, members);
-  });
+  }
 }
 
 /** Waits for both. If both reject, for the reason of the first. */

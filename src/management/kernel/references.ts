@@ -75,19 +75,20 @@ const kinds: Kind[] = [
 
 /**
  * Replaces references by ids. An id itself is looked up only if the caller gave a workspace that it must be in, and `check`
- * rejects if it is not. A caller who is bound to a workspace finds nothing in others.
+ * rejects if it is not. A caller who is bound to a workspace finds nothing in others, and nobody finds anything in one that is
+ * being deleted: who passes `check` may see the ids in `lookedUp`.
  */
 export async function resolveReferences(
   database: Database,
   schema: Schema,
   input: object,
   bound: WorkspaceId | undefined,
-): Promise<{ members: object; check: Promise<unknown> }> {
+): Promise<{ members: object; lookedUp: ReadonlySet<string>; check: Promise<unknown> }> {
   const members = { ...input } as Record<string, unknown>;
   const isScope = schema.workspaceId === workspaceId;
   const scope = members.workspaceId as WorkspaceId | undefined;
   if (isScope) delete members.workspaceId;
-  const checks: Promise<string>[] = [];
+  const checks: Promise<string>[] = [], lookedUp = new Set<string>();
   for (const [name, struct] of Object.entries(schema)) {
     const kind = kinds.find(({ nouns }) => nouns.includes(nounOf(struct) ?? ""));
     const reference = members[name];
@@ -96,8 +97,9 @@ export async function resolveReferences(
     const id = findId(database, kind, { field: name, reference }, { workspaceId: scope ?? null, bound: bound ?? null });
     if (kind.isId(reference) && !kind.mayBeName) checks.push(id);
     else members[name] = await id;
+    lookedUp.add(members[name] as string);
   }
-  return { members, check: Promise.all(checks) };
+  return { members, lookedUp, check: Promise.all(checks) };
 }
 
 /** The id that a reference in a field stands for, among what the caller may see. */
