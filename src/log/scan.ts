@@ -50,6 +50,8 @@ export type ScanOptions = {
   costing: Costing;
   failures?: ReadonlySet<number>;
   reads?: Reads;
+  /** The range of the log for the times of the filter, if known. */
+  range?: LogRange;
 };
 
 type Visit = (record: MeasuredRecord) => void;

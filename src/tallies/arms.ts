@@ -48,7 +48,7 @@ export async function countArms(
   await scanAll(
     database,
     { ...matching, reads: { ...reads, sessions: true } },
-    await findLogRange(database, matching.filter),
+    matching.range ?? await findLogRange(database, matching.filter),
     (record) => {
       const { version, session, position, createdAt } = record;
       const step = counted.findLast(({ at }) => at <= createdAt) ?? counted[0]!;

@@ -52,7 +52,7 @@ export async function countCosts(
     for (const [, costs] of ordered.slice(maxModels / 2)) addAllCosts(otherModels, costs);
   }
 
-  const range = await findLogRange(database, matching.filter);
+  const range = matching.range ?? await findLogRange(database, matching.filter);
   await scanAll(database, { ...matching, reads: { keys: true } }, range, visit, report);
   const all = emptyCosts();
   const counted = Array.from(

@@ -1,13 +1,13 @@
 // Figures of single records from the index, with their models and costs.
 import { readSlotId } from "../common/ids.ts";
-import type { DeploymentId, RecordId, WorkspaceId } from "../common/ids.ts";
+import type { DeploymentId, PromptId, RecordId, WorkspaceId } from "../common/ids.ts";
 import type { Database } from "../database/database.ts";
 import { integer, text } from "../database/row.ts";
 import type { LogRange } from "../ledger/blocks.ts";
 import { scan } from "../log/scan.ts";
 import type { Costing, MeasuredRecord } from "../log/slices.ts";
 
-export type Placed = { id: RecordId; position: number; deployId: DeploymentId };
+export type Placed = { id: RecordId; position: number; deployId: DeploymentId; promptId: PromptId };
 
 /** Finds the places of records by id. Leaves out ids that the workspace does not have. */
 export async function placeRecords(
@@ -21,7 +21,7 @@ export async function placeRecords(
   });
   const rows = await database.read({
     sql: `
-      select w.value ->> 'id' as id, d.position, d.deployment_id
+      select w.value ->> 'id' as id, d.position, d.deployment_id, y.prompt_id
       from json_each(:wanted) w
       cross join commits m on m.id = w.value ->> 'commitId'
       cross join diagnoses d on d.position = m.position + (w.value ->> 'slot') and d.position < m.next_position
@@ -33,6 +33,7 @@ export async function placeRecords(
     id: text<RecordId>(row, "id"),
     position: integer(row, "position"),
     deployId: text<DeploymentId>(row, "deployment_id"),
+    promptId: text<PromptId>(row, "prompt_id"),
   }));
 }
 

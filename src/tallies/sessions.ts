@@ -36,7 +36,7 @@ export async function listSessions(
   { limit = defaultPageSize, cursor, ...request }: SearchRequest,
   progress: Progress,
 ): Promise<Page<SessionTally>> {
-  const whole = await findLogRange(database, matching.filter);
+  const whole = matching.range ?? await findLogRange(database, matching.filter);
   const [before, listEnd] = (cursor ?? "").split("_").map(Number) as [number, number | undefined];
   const scope = { first: whole.first, end: Math.min(whole.end, listEnd ?? Infinity) };
   const start = cursor === undefined ? scope.end : Math.min(scope.end, before);
@@ -75,7 +75,7 @@ export async function findSession(
   sessionId: string,
   report: (share: number) => void,
 ): Promise<SessionTally | undefined> {
-  const scope = await findLogRange(database, matching.filter);
+  const scope = matching.range ?? await findLogRange(database, matching.filter);
   const isFound = matching === counted || (await findSessions(database, matching, [sessionId], scope)).has(sessionId);
   if (!isFound) return undefined;
   return (await countSessions(database, counted, [sessionId], scope, report)).tallies.get(sessionId);

@@ -19,7 +19,7 @@ export async function countRecords(
   report: (share: number) => void,
 ): Promise<Counted> {
   const counter = createCounter(division);
-  const range = await findLogRange(database, matching.filter);
+  const range = matching.range ?? await findLogRange(database, matching.filter);
   const reportCounted = (share: number) => {
     counter.checkSize();
     report(share);

@@ -20,6 +20,7 @@ import { readCosting } from "../prompts/costing.ts";
 import { listOfWorkspace } from "../deployments/deployments.ts";
 import { startOfNotice } from "../kernel/notices.ts";
 import type { Store } from "../kernel/operation.ts";
+import { requireWorkspace } from "../kernel/workspaces.ts";
 
 const day = 86_400_000; // ms
 
@@ -121,11 +122,15 @@ const toCurrent = (budget: Counted, starts: Starts): Counted =>
     : { ...budget, counted: 0, spending: new Map() };
 
 /** Makes a counter for budgets of a workspace. `first` is the start of the records in periods that matter. */
-async function openCounter({ database, clock }: Store, budgets: Counted[], starts: Starts) {
-  const deployments = await listOfWorkspace({ database, clock }, budgets[0]!.workspaceId);
+async function openCounter(store: Store, budgets: Counted[], starts: Starts) {
+  const { database } = store, { workspaceId } = budgets[0]!;
+  const [workspace, deployments] = await Promise.all([
+    requireWorkspace(store, workspaceId),
+    listOfWorkspace(store, workspaceId),
+  ]);
   const deployIds = deployments.map(({ id }) => id);
   // Read after the end of the log: it then has the models of all versions that records name.
-  const costing = await readCosting(database, deployIds);
+  const costing = await readCosting(database, { workspace, deployments });
   const from = Math.min(...budgets.map(({ per }) => starts[per]));
   const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };
   return {

@@ -151,6 +151,7 @@ export const listBudgets = listOperation({
   isLong: true,
   async run(management, { workspaceId, ...page }) {
     const { items, nextCursor } = await budgetTable.list(management.database, { workspaceId }, page);
+    if (items.length === 0) return { items: [], nextCursor };
     const spending = await spendingOf(management, workspaceId), now = management.clock();
     return { items: items.map((stored) => withSpending(stored, now, spending)), nextCursor };
   },

@@ -1,7 +1,7 @@
 // Inputs of the cost of records: the prices, and the models of the versions that they were made with.
 import { createCache } from "../../common/cache.ts";
 import { sha256 } from "../../common/ids.ts";
-import type { DeploymentId } from "../../common/ids.ts";
+import type { DeploymentId, PromptId } from "../../common/ids.ts";
 import { readMembers } from "../../common/json-text.ts";
 import { getOrAdd } from "../../support/maps.ts";
 import type { Database, Row } from "../../database/database.ts";
@@ -11,28 +11,26 @@ import { createPricing, unknownModel } from "../../statistics/pricing.ts";
 import type { Model, Pricing } from "../../statistics/pricing.ts";
 import type { Price } from "../../statistics/rates.ts";
 import type { Costing } from "../../log/slices.ts";
+import type { Workspace } from "../kernel/workspaces.ts";
 import { priceTable } from "./prices.ts";
 
-/** Reads all prices, and the models of the versions of these deployments, which are of one workspace. */
-export async function readCosting(database: Database, deployIds: DeploymentId[]): Promise<Costing> {
-  const args = { deployIds: JSON.stringify(deployIds) };
-  const [{ pricing, hash }, deployments, byPrompt] = await Promise.all([
+/** A workspace and some of its deployments, by which records name their version. */
+type CostingScope = {
+  workspace: Pick<Workspace, "costSource">;
+  deployments: readonly { id: DeploymentId; promptId: PromptId }[];
+};
+
+/** Reads all prices, and the models of the versions of the deployments. */
+export async function readCosting(database: Database, { workspace, deployments }: CostingScope): Promise<Costing> {
+  const [{ pricing, hash }, byPrompt] = await Promise.all([
     readPricing(database),
-    database.read({
-      sql: `select d.key as ordinal, y.prompt_id, w.cost_source
-        from json_each(:deployIds) d cross join deployments y on y.id = d.value
-          cross join workspaces w on w.id = y.workspace_id`,
-      args,
-    }),
-    readModels(database, deployIds),
+    readModels(database, deployments.map(({ id }) => id)),
   ]);
-  const byDeployment = new Map(
-    deployments.map((row) => [integer(row, "ordinal"), byPrompt.get(text(row, "prompt_id"))]),
-  );
-  const prefersPrices = deployments[0]?.cost_source === "prices";
+  const models = deployments.map(({ promptId }) => byPrompt.get(promptId));
+  const prefersPrices = workspace.costSource === "prices";
   return {
     pricing,
-    modelOf: (deployment, version) => byDeployment.get(deployment)?.get(version) ?? unknownModel,
+    modelOf: (deployment, version) => models[deployment]?.get(version) ?? unknownModel,
     prefersPrices,
     prices: `${hash} ${prefersPrices}`,
   };

@@ -238,14 +238,18 @@ export const listPromptVersions = listOperation({
   input: { ...ofPrompt, ...v.numberedPage },
   output: pageOf(VersionSummary),
   async run(management, { id, ...page }) {
-    await requirePrompt(management, id);
+    const isKnown = requirePrompt(management, id);
     const sql = `with pushes as materialized (${pushesOf("select :id")})
       select v.version, v.title, v.note, e.actor, e.source, e.after -> 'origin' as origin, v.created_at
       from prompt_versions v left join pushes p on p.version = v.version left join audit_log e on e.position = p.position
       where v.prompt_id = :id and v.version < coalesce(cast(:cursor as integer), ${Number.MAX_SAFE_INTEGER})
       order by v.version desc limit :rows`;
     const query = (page: { cursor: string | null; rows: number }) => ({ sql, args: { id, ...page } });
-    return await readPage(management.database, page, query, toSummary, ({ version }) => version);
+    const [versions] = await Promise.all([
+      readPage(management.database, page, query, toSummary, ({ version }) => version),
+      isKnown,
+    ]);
+    return versions;
   },
 });
 

@@ -9,6 +9,7 @@ import type { Infer } from "../../schema/struct.ts";
 import * as v from "../kernel/values.ts";
 import { readCosting } from "../prompts/costing.ts";
 import { operation } from "../kernel/operation.ts";
+import { requireWorkspace } from "../kernel/workspaces.ts";
 
 const maxIds = 100;
 const ids = v.matching(
@@ -43,11 +44,16 @@ export const listRecordFigures = operation({
   path: "/workspaces/{workspaceId}/record-figures",
   input: { workspaceId: v.workspaceId, ids: described(ids, "Which records") },
   output: exactly({ items: listOf(RecordFigures) }),
-  async run({ database }, { workspaceId, ids }) {
-    const placed = await placeRecords(database, workspaceId, ids.split(",") as RecordId[]);
-    const deployIds = [...new Set(placed.map(({ deployId }) => deployId))];
-    const costing = await readCosting(database, deployIds);
-    const measured = await measureRecords(database, placed, { deployIds, costing });
+  async run(management, { workspaceId, ids }) {
+    const { database } = management;
+    const [workspace, placed] = await Promise.all([
+      requireWorkspace(management, workspaceId),
+      placeRecords(database, workspaceId, ids.split(",") as RecordId[]),
+    ]);
+    const prompts = new Map(placed.map(({ deployId, promptId }) => [deployId, promptId]));
+    const deployments = Array.from(prompts, ([id, promptId]) => ({ id, promptId }));
+    const costing = await readCosting(database, { workspace, deployments });
+    const measured = await measureRecords(database, placed, { deployIds: [...prompts.keys()], costing });
     const items = placed.flatMap(({ id, position }): RecordFigures[] => {
       const record = measured.get(position);
       if (record === undefined) return [];

@@ -9,6 +9,7 @@ import { anyName } from "../../feedback/feedback-scan.ts";
 import type { FeedbackCondition } from "../../feedback/feedback-scan.ts";
 import { findWords, readNames } from "../../feedback/feedback-words.ts";
 import type { Word } from "../../feedback/feedback-words.ts";
+import { findLogRange } from "../../ledger/blocks.ts";
 import { noCosting } from "../../log/scan.ts";
 import type { RecordFilter, ScanOptions } from "../../log/scan.ts";
 import { feedbackNamePattern, toKept } from "../../schema/feedback.ts";
@@ -189,7 +190,7 @@ function toCondition({ name, comparison, text }: ConditionText, words: ReadonlyM
 export async function toScan(store: Store, scope: Scope, input: Input): Promise<ScanOptions> {
   const filter = await toFilter(store, scope, input);
   const isPriced = filter.costlierThan !== undefined || filter.model !== undefined;
-  return { filter, costing: isPriced ? await readCosting(store.database, filter.deployIds) : noCosting };
+  return { filter, costing: isPriced ? await readCosting(store.database, scope) : noCosting };
 }
 
 /**
@@ -206,9 +207,10 @@ export async function toCount(
   const filter = await toFilter(store, scope, input);
   const failures = new Set(failuresOf(workspace.statuses));
   const isAll = names === "all";
-  const [costing, ofNames] = await Promise.all([
-    readCosting(database, filter.deployIds),
+  const [costing, ofNames, range] = await Promise.all([
+    readCosting(database, scope),
     isAll || names.length > 0 ? readNames(database, workspace.id, isAll ? undefined : names) : new Map(),
+    findLogRange(database, filter),
   ]);
-  return { filter, costing, failures, reads: { feedback: { names: ofNames, isAll } } };
+  return { filter, costing, failures, reads: { feedback: { names: ofNames, isAll } }, range };
 }

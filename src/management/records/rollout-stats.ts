@@ -183,8 +183,8 @@ export async function measureRollout(
     & { names?: readonly string[] | "all" },
   report?: (share: number) => void,
 ): Promise<{ steps: CountedStep[]; differences: ArmDifference[]; isCrowded: boolean }> {
-  const { filter, ...how } = await toCount(store, scope, {}, names);
-  const matching = { ...how, filter: { ...filter, rolloutId: rollout.id, from: rollout.startedAt } };
+  const input = { rollout: rollout.id, from: rollout.startedAt };
+  const matching = await toCount(store, scope, input, names);
   const division = { candidate: rollout.version, steps: await readSteps(store, rollout) };
   const { steps, isCrowded } = await countArms(store.database, matching, division, report);
   const hasFailures = scope.workspace.statuses.some(({ isFailure }) => isFailure), labels = createLabels();
