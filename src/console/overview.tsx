@@ -2,6 +2,7 @@
 /** @jsxRuntime classic */
 /** @jsx h */
 /** @jsxFrag Fragment */
+import type { Page as ListPage } from "../common/domain.ts";
 import { monthOf } from "../common/month.ts";
 import { after } from "../common/timeout.ts";
 import { findFirst } from "../database/page.ts";
@@ -15,6 +16,7 @@ import { listWorkspaceDiagnoses } from "../management/records/records.ts";
 import { feedbackLeftOut, readWorkspaceStats } from "../management/records/stats.ts";
 import type { WorkspaceStats } from "../management/records/stats.ts";
 import { listMonths, readUsage } from "../management/records/usage.ts";
+import type { Usage } from "../management/records/usage.ts";
 import { createPrompt } from "../management/prompts/versions.ts";
 import type { Diagnosis } from "../schema/ledger.ts";
 import { Fragment, h, isolated } from "./frame/html.ts";
@@ -42,27 +44,21 @@ export const overviewPage: Page = {
     const { call, now } = visit;
     const { id: workspaceId, name } = workspaceOf(visit);
     const range = { from: now - 2 * span, splitAt: now - span, interval: "day" as const };
-    const [prompts, { items: deployments }, keys, months, changes, names, usage, budgets, stats] = await Promise.all([
-      call(listPrompts, { workspaceId, limit: 1 }),
+    const [{ items: deployments }, changes, names, usage, budgets, stats, alerts, webhooks] = await Promise.all([
       listMost((page) => call(listDeployments, { workspaceId, ...page })),
-      call(listApiKeys, { workspaceId, limit: 1 }),
-      call(listMonths, { workspaceId, limit: 1 }),
       call(listAuditEntries, { workspaceId, limit: lastChanges }),
       findNames(visit),
       call(readUsage, { workspaceId, month: monthOf(now) }, [0, 0.15]),
       usedUpBudgets(visit, [0.15, 0.2]),
       call(readWorkspaceStats, { workspaceId, ...range }, [0.2, 0.9]),
-    ]);
-    const begun = {
-      ...{ hasPrompt: prompts.items.length > 0, deployments, hasKey: keys.items.length > 0 },
-      isUsed: months.items.length > 0,
-    };
-    const from = newestFailuresFrom(stats, now, lastFailures);
-    const [failed, steps, alerts, webhooks] = await Promise.all([
-      from === undefined ? noFailures : findFailures(visit, from),
-      firstSteps(visit, begun),
       firingAlerts(visit, workspaceId),
       brokenWebhooks(visit, workspaceId),
+    ]);
+    const from = newestFailuresFrom(stats, now, lastFailures);
+    const [failed, steps, feedback] = await Promise.all([
+      from === undefined ? noFailures : findFailures(visit, from),
+      firstSteps(visit, deployments, usage),
+      recentFeedback(visit, stats),
     ]);
     return {
       title: "Overview",
@@ -91,7 +87,7 @@ export const overviewPage: Page = {
                 : <p class="hint">The search ran out of time. “All failures” goes on with it.</p>}
             </Section>
           )}
-          {await recentFeedback(visit, stats)}
+          {feedback}
           <Section title="Quota this month" aside={<a href={link(visit, ["usage"])}>Usage and cost</a>}>
             <QuotaLine visit={visit} usage={usage} />
           </Section>
@@ -117,12 +113,19 @@ function findFailures(visit: ConsoleRequest, from: number): Promise<SearchResult
   }, after(searchTime));
 }
 
-/** Completed first steps of a workspace. `isUsed`: an application has used it. */
-type Begun = { hasPrompt: boolean; deployments: readonly Deployment[]; hasKey: boolean; isUsed: boolean };
-
-/** Remaining and completed steps; empty if all are done. */
-async function firstSteps(visit: ConsoleRequest, { hasPrompt, deployments, hasKey, isUsed }: Begun): Promise<Part> {
+/** Remaining and completed steps; empty if all are done. `used` is the number of requests in this month. */
+async function firstSteps(
+  visit: ConsoleRequest,
+  deployments: readonly Deployment[],
+  { used }: Pick<Usage, "used">,
+): Promise<Part> {
   const deployment = mainOf(deployments), hasDeployment = deployment !== undefined;
+  const { call } = visit, first = { workspaceId: workspaceOf(visit).id, limit: 1 };
+  const [hasPrompt, hasKey, isUsed] = await Promise.all([
+    hasDeployment || hasItems(call(listPrompts, first)),
+    hasItems(call(listApiKeys, first)),
+    used > 0 || hasItems(call(listMonths, first)),
+  ]);
   if (hasPrompt && hasDeployment && hasKey && isUsed) return "";
   const steps = [
     { isDone: hasPrompt, label: "Write a prompt", operation: createPrompt, path: ["prompts", "new"] },
@@ -155,6 +158,8 @@ async function firstSteps(visit: ConsoleRequest, { hasPrompt, deployments, hasKe
     </div>
   );
 }
+
+const hasItems = async (page: Promise<ListPage<unknown>>): Promise<boolean> => (await page).items.length > 0;
 
 const Done = ({ children }: { children?: Part }): Html => (
   <>

@@ -51,18 +51,23 @@ export const filterIn = (visit: ConsoleRequest) => ({
 type Choices = { offered: Offered; keys: ApiKey[]; deployment: Deployment | undefined };
 
 export async function findChoices(visit: ConsoleRequest): Promise<Choices> {
-  const ref = queryValue(visit, "deployment");
   const [offered, keys, deployment] = await Promise.all([
     findOffered(visit, true),
     findKeys(visit),
-    ref === undefined ? undefined : findDeployment(visit, ref),
+    findChosen(visit),
   ]);
   return { offered, keys, deployment };
 }
 
-/** The filter of a workspace. Throws too if the query names a deployment that there is not. */
-export function workspaceFilterIn(visit: ConsoleRequest, { deployment }: Pick<Choices, "deployment">) {
+/** The deployment that the query names, if there is one. */
+async function findChosen(visit: ConsoleRequest): Promise<Deployment | undefined> {
   const ref = queryValue(visit, "deployment");
+  return ref === undefined ? undefined : await findDeployment(visit, ref);
+}
+
+/** The filter of a workspace. Throws too if the query names a deployment that there is not. */
+export async function workspaceFilterIn(visit: ConsoleRequest) {
+  const ref = queryValue(visit, "deployment"), deployment = await findChosen(visit);
   if (ref !== undefined && deployment === undefined) {
     throw invalidField("deployment", `There is no deployment ${ref} in this workspace`);
   }

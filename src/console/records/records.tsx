@@ -35,11 +35,14 @@ export const recordsPage: Page = {
   path: "/:workspaceId/records",
   async show(visit) {
     const { id: workspaceId } = workspaceOf(visit);
-    const choices = await findChoices(visit), { deployment } = choices;
-    const { found, refusal } = await findWith(async () => {
-      const input = { ...requestIn(visit, choices), limit: pageSize, cursor: queryValue(visit, "cursor") };
-      return await visit.call(listWorkspaceDiagnoses, input);
-    });
+    const [choices, { found, refusal }] = await Promise.all([
+      findChoices(visit),
+      findWith(async () => {
+        const input = { ...await requestIn(visit), limit: pageSize, cursor: queryValue(visit, "cursor") };
+        return await visit.call(listWorkspaceDiagnoses, input);
+      }),
+    ]);
+    const { deployment } = choices;
     const { items = [], nextCursor = null } = found ?? {};
     const { items: figures } = items.length === 0
       ? { items: [] }
@@ -163,8 +166,8 @@ function noneFound(visit: ConsoleRequest, goesOn: boolean): Html {
 const orderIn = (visit: ConsoleRequest) => queryValue(visit, "order") === "oldest" ? "oldest" : "newest";
 
 /** Request of the query. Throws if a value is not allowed. */
-const requestIn = (visit: ConsoleRequest, choices: Parameters<typeof workspaceFilterIn>[1]) => ({
-  ...workspaceFilterIn(visit, choices),
+const requestIn = async (visit: ConsoleRequest) => ({
+  ...await workspaceFilterIn(visit),
   order: queryWord(visit, "order", ["newest", "oldest"]),
 });
 
@@ -178,7 +181,7 @@ export async function findNeighbours(
   visit: ConsoleRequest,
   id: RecordId,
 ): Promise<{ previous: Neighbour; next: Neighbour }> {
-  const { order = "newest", ...request } = requestIn(visit, await findChoices(visit));
+  const { order = "newest", ...request } = await requestIn(visit);
   const find = async (order: Neighbour["order"], part: readonly [number, number]): Promise<Neighbour> => {
     const input = { ...request, order, after: id, limit: 1 };
     const list = (cursor: string | undefined) => visit.call(listWorkspaceDiagnoses, { ...input, cursor }, part);
@@ -194,7 +197,7 @@ export async function findNeighbours(
 export const recordsExport: Resource = {
   path: "/:workspaceId/records/export",
   async answer(visit) {
-    const request = requestIn(visit, await findChoices(visit)), format = queryWord(visit, "format", exportFormats);
+    const request = await requestIn(visit), format = queryWord(visit, "format", exportFormats);
     return visit.download(await visit.call(exportWorkspaceDiagnoses, { ...request, format }));
   },
 };

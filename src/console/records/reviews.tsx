@@ -16,7 +16,7 @@ import { Empty, Pager, Table } from "../frame/elements.tsx";
 import { Checkbox, Field, Form, given, Guarded, Select } from "../frame/form.tsx";
 import { actorOf, filterChips, progressText } from "./review-parts.tsx";
 import { findWith, numberIn } from "../frame/inputs.tsx";
-import { filterNotice, findChoices, workspaceFilterIn } from "./record-filter.tsx";
+import { filterNotice, workspaceFilterIn } from "./record-filter.tsx";
 
 const pageSize = 50;
 
@@ -75,7 +75,7 @@ export const newReviewPage: Page = {
   path: "/:workspaceId/reviews/new",
   async show(visit) {
     const { found, refusal } = await findWith(async () => {
-      const filter = await filterOf(visit);
+      const filter = await workspaceFilterIn(visit);
       // Shows refusals of the operation before someone fills in the form.
       await visit.call(listWorkspaceDiagnoses, { ...filter, limit: 1 });
       return filter;
@@ -101,7 +101,7 @@ export const newReviewPage: Page = {
   async act(visit) {
     const names = (formValue(visit, "names") ?? "").split(/[\s,]+/).filter((name) => name !== "");
     const { id } = await visit.call(createReview, {
-      ...await filterOf(visit),
+      ...await workspaceFilterIn(visit),
       title: formValue(visit, "title") ?? "",
       records: numberIn(visit, "records"),
       order: formValue(visit, "order") as "newest" | "random" | undefined,
@@ -112,8 +112,6 @@ export const newReviewPage: Page = {
     return { redirect: link(visit, ["reviews", id], { done: "created" }) };
   },
 };
-
-const filterOf = async (visit: ConsoleRequest) => workspaceFilterIn(visit, await findChoices(visit));
 
 const newForm = (visit: ConsoleRequest, names: readonly string[]): Html => (
   <Form submit="Create review">

@@ -19,11 +19,13 @@ const pageSize = 25;
 export const sessionsPage: Page = {
   path: "/:workspaceId/sessions",
   async show(visit) {
-    const choices = await findChoices(visit);
-    const { found, refusal } = await findWith(async () => {
-      const filter = { ...workspaceFilterIn(visit, choices), sessionContains: queryValue(visit, "contains") };
-      return await visit.call(listSessions, { ...filter, limit: pageSize, cursor: queryValue(visit, "cursor") });
-    });
+    const [choices, { found, refusal }] = await Promise.all([
+      findChoices(visit),
+      findWith(async () => {
+        const filter = { ...await workspaceFilterIn(visit), sessionContains: queryValue(visit, "contains") };
+        return await visit.call(listSessions, { ...filter, limit: pageSize, cursor: queryValue(visit, "cursor") });
+      }),
+    ]);
     const { items = [], nextCursor = null } = found ?? {};
     return {
       title: "Sessions",
