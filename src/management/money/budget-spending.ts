@@ -129,12 +129,15 @@ async function openCounter(store: Store, budgets: Counted[], starts: Starts) {
     listOfWorkspace(store, workspaceId),
   ]);
   const deployIds = deployments.map(({ id }) => id);
-  // Read after the end of the log: it then has the models of all versions that records name.
-  const costing = await readCosting(database, { workspace, deployments });
   const from = Math.min(...budgets.map(({ per }) => starts[per]));
+  // Read after the end of the log: it then has the models of all versions that records name.
+  const [costing, range] = await Promise.all([
+    readCosting(database, { workspace, deployments }),
+    findLogRange(database, { from }),
+  ]);
   const reads = { keys: budgets.some(({ keyId }) => keyId !== null) };
   return {
-    first: (await findLogRange(database, { from })).first,
+    first: range.first,
     /** Adds the records of a range to the counts. */
     async count(first: number, end: number): Promise<void> {
       if (first >= end || deployIds.length === 0) return;
