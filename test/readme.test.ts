@@ -249,7 +249,8 @@ test("the table of weights states the budgets that tests hold", () => {
     `${client.minified / 1000} kB, ${client.compressed / 1000} kB`,
     `${requests.prompts}, ${requests.records}`,
     "–",
-    `${numbers(read)}; ${numbers(record)}`,
+    numbers(read),
+    numbers(record),
     `${console.page / 1000} kB`,
   ]);
 });
