@@ -130,7 +130,7 @@ const serviceCommands: Command[] = [
   },
   {
     ...readUsage("demo"),
-    summary: "Serve a throw-away database with a small history, and print a link to its console",
+    summary: "Serve a temporary database with sample data, and print a link to its console",
     needs: "service",
     async runLocally({ terminal }) {
       const { demo } = await import("../runtime/demo/demo.ts");

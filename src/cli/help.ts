@@ -9,10 +9,12 @@ import { widthOf, wrap } from "./frame/table.ts";
 
 const defaultWidth = 80; // columns
 
-const more = "NOUN --help explains the commands of a noun, NOUN VERB --help one. They work on DATABASE_URL (default: " +
-  "file:promptledger.db), or with --server URL on a service.";
+const more =
+  "NOUN --help explains the commands of a noun, NOUN VERB --help a single one. They use the database in DATABASE_URL " +
+  "(default: file:promptledger.db) or, with --server URL, a service.";
 
-const roleNote = `In parentheses: the role that a token needs on a service, or a later one of ${roles.join(", ")}.`;
+const roleNote = "In parentheses: the minimum role of a token on a service. Roles in ascending order: " +
+  `${roles.join(", ")}.`;
 
 const example = "For example: promptledger deploy promote support/chat@production --from staging";
 

@@ -88,7 +88,8 @@ export const describeUpgrade = (missing: readonly Migration[], path: string | un
 
 function describeStart(missing: readonly Migration[], path: string | undefined): string {
   const start = `Applying ${countOf(missing)}`;
-  return path === undefined ? start : `${start}. A backup before would be ${backupBefore(missing, path)}`;
+  if (path === undefined) return start;
+  return `${start}. To go back, you need a backup made before them, such as ${backupBefore(missing, path)}`;
 }
 
 /** `2 migrations` */

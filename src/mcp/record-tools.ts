@@ -55,7 +55,7 @@ const compare = tool({
   input: {
     a: described(deployment, "The deployment to compare with, such as support/assistant@production"),
     aVersion: option(v.positive, "The version of a. Default: all"),
-    b: described(deployment, "The deployment that is compared"),
+    b: described(deployment, "The deployment to compare with the baseline"),
     bVersion: option(v.positive, "The version of b. Default: all"),
     from,
     to,

@@ -103,7 +103,7 @@ export const sourceOr = (source: FeedbackSource) =>
 
 /** Members of a feedback body. */
 export const opinion = {
-  value: described(feedbackValue, "What the author thinks. A name has one kind of values: numbers, booleans or labels"),
+  value: described(feedbackValue, "The author's judgement. A name has one kind of values: numbers, booleans or labels"),
   comment: option(feedbackComment, "The reason, in words"),
   author: option(
     feedbackAuthor,
@@ -130,7 +130,7 @@ export const FeedbackItem = named(
       record: option(recordReference, "The record's id, or the Idempotency-Key that it is sent under"),
       sessionId: option(clientName, "In place of a record: the newest one of this session in `deployId`"),
       deployId: option(deployId, "With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT"),
-      name: described(feedbackName, "What is judged"),
+      name: described(feedbackName, "The name of the feedback"),
       value: orNull(feedbackValue, "As for a single record. Null withdraws what was given"),
     }),
     ({ record, sessionId, deployId }) =>

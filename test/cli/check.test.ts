@@ -72,7 +72,7 @@ test("check says when nothing is wrong, whatever other files are there", async (
   });
   const { code, out, said } = await runIn(["check", "--dir", repository.path], {});
   const unread = "Not read: 1 file (names of prompts end in .md or .json): notes.txt\n";
-  assert.equal([code, out, said], [0, "", `1 prompt, nothing wrong\n${unread}`]);
+  assert.equal([code, out, said], [0, "", `1 prompt, no problems\n${unread}`]);
 });
 
 const slips: Record<string, [text: string, slips: string[]]> = {
@@ -121,7 +121,7 @@ test("check warns of variables that are not closed, with their places, and of no
     "all.json": JSON.stringify({ title: "All", messages: code.map((content) => ({ role: "user", content })) }),
   });
   const { out, said } = await runIn(words`check --dir ${repository.path}`, {});
-  assert.equal([out, said], ["", `${code.length + 1} prompts, nothing wrong\n`]);
+  assert.equal([out, said], ["", `${code.length + 1} prompts, no problems\n`]);
 });
 
 test("check marks a warning as one, and exits 0", async () => {
@@ -132,7 +132,7 @@ test("check marks a warning as one, and exits 0", async () => {
   assert.equal([code, out, said], [
     0,
     `${repository.path}/a.md:1:4: Warning: ${message}\n`,
-    "1 prompt, nothing wrong, 1 warning\n",
+    "1 prompt, no problems, 1 warning\n",
   ]);
   const github = await check("--format", "github");
   assert.is(github.out, `::warning file=${repository.path}/a.md,line=1,col=4::${message}\n`);
@@ -165,7 +165,7 @@ test("check names the files that are not read, with the reasons", async () => {
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, nth) => [`j/${nth + 10}.j2`, "x"]));
   const repository = await open({ ...many, "SKILL.md": "x", "README.md": "x", "z.json": '{"prompt":"x"}', ".env": "" });
   assert.equal((await check(repository)).said.split("\n"), [
-    "0 prompts, nothing wrong",
+    "0 prompts, no problems",
     "Not read: 1 file (names in capitals are those of documents): SKILL.md",
     "Not read: 12 files (names of prompts end in .md or .json): j/10.j2, j/11.j2, j/12.j2, j/13.j2, " +
     "j/14.j2, j/15.j2, j/16.j2, j/17.j2, j/18.j2, j/19.j2 and 2 more",
@@ -204,10 +204,10 @@ test("the manifest acknowledges warnings, and what it acknowledges in vain is a 
     "promptledger.yml": manifest('  a.md: [is no variable]\n  "sub/*": all\n  c.txt: all\n'),
   });
   const open1 = "a.md:1:4: Warning: {{name} is not closed: a variable ends in }}\n";
-  assert.equal(await check(repository), { code: 0, out: open1, said: "2 prompts, nothing wrong, 1 warning\n" });
+  assert.equal(await check(repository), { code: 0, out: open1, said: "2 prompts, no problems, 1 warning\n" });
   assert.is((await check(repository, "--strict")).code, 1);
   await repository.put({ "promptledger.yml": manifest('  "*": all\n') });
-  const quiet = { code: 0, out: "", said: "2 prompts, nothing wrong\n" };
+  const quiet = { code: 0, out: "", said: "2 prompts, no problems\n" };
   assert.equal(await check(repository, "--strict"), quiet);
   await repository.put({ "promptledger.yml": manifest('  "*": all\n  sub/a.md: [x, y]\n  "*.txt": all\n') });
   assert.equal((await check(repository)).out.split("\n"), [
@@ -229,7 +229,7 @@ test("the manifest may be called promptledger.yaml, and two of them are a fault"
     "texts/a.md": "Hi",
     "promptledger.yml": null,
   });
-  assert.equal(await check(repository), { code: 0, out: "", said: "1 prompt, nothing wrong\n" });
+  assert.equal(await check(repository), { code: 0, out: "", said: "1 prompt, no problems\n" });
   await repository.put({ "promptledger.yml": "folder: texts\n" });
   assert.is(
     (await check(repository)).out,

@@ -150,7 +150,7 @@ test("a folder that the manifest names by a link to one beside it is read and wr
   await symlink(path, `${root}/named`);
   for (const dir of [path, `${root}/named`]) {
     const { code, said } = await here.cli(words`check --dir ${dir}`);
-    assert.equal([code, said], [0, "1 prompt, nothing wrong\n"]);
+    assert.equal([code, said], [0, "1 prompt, no problems\n"]);
   }
 });
 

@@ -44,7 +44,7 @@ async function missingIn(url: string): Promise<string[]> {
 
 const applied = (before: string) =>
   new RegExp(
-    `Applying 2 migrations. A backup before would be ${before}.*\n` +
+    `Applying 2 migrations. To go back, you need a backup made before them, such as ${before}.*\n` +
       `.*Applied ${first.name} in \\d+ ms\n.*Applied ${second.name} in \\d+ ms\n`,
   );
 

@@ -99,7 +99,7 @@ if (hasGit) {
 
   test("one from a fork, which has no token, is checked alone", async () => {
     const printed = await runOn("pull_request", repository.path, { "secrets.PROMPTLEDGER_TOKEN": "" });
-    assert.match(printed, "1 prompt, nothing wrong");
+    assert.match(printed, "1 prompt, no problems");
     assert.not.match(printed, "::notice");
   });
 

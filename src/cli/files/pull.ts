@@ -151,7 +151,7 @@ export const pullCommands: Command[] = [
         force: "Replace files that changed after what the ledger has, and those with changes that are in no commit",
       },
     ),
-    summary: "Write prompts that were changed elsewhere to the files of a folder, new ones included",
+    summary: "Write prompts that were changed elsewhere to the files of a folder, including new ones",
     role: "viewer",
     run: pull,
   },

@@ -231,15 +231,15 @@ function describeApplied(applied: Applied): Outcome {
 
 const explanations = {
   workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or what promptledger.yml names, or else the only one",
-  deploy: 'Consider this deployment alone, of those in promptledger.yml. With "", none of them: versions alone',
-  prune: "Archive the prompts that are in no file",
-  out: "Keep the plan in this file, for apply",
-  check: "Exit 3 if files and ledger differ",
-  format: "With github, print annotations and write the summary of a step of GitHub Actions",
-  source: "The commit that this comes from. Default: what CI or git says",
-  each: "A prompt at a time, so that one that is refused keeps no other from being applied",
-  force: "Replace what was changed elsewhere, and do not ask",
-  yes: "Do not ask",
+  deploy: 'Only this one of the deployments in promptledger.yml. With "", none of them: only versions',
+  prune: "Archive prompts that have no file",
+  out: "Write the plan to this file, for apply",
+  check: "Exit with 3 if files and ledger differ",
+  format: "With github, print annotations and write a GitHub Actions step summary",
+  source: "The commit that the change comes from. Default: from CI or git",
+  each: "Apply each prompt separately, so that a refused one does not block the others",
+  force: "Replace changes made elsewhere, without asking",
+  yes: "Do not ask for confirmation",
   note: "The reason for the change",
 };
 
@@ -260,9 +260,9 @@ export const releaseCommands: Command[] = [
       `apply [PLAN] [--dir DIR] [--workspace WORKSPACE] [--deploy NAME]... [--prune] [--each] [--force] [--yes] ` +
         `[--source COMMIT] [--note TEXT] [--actor NAME]${remote}`,
       {},
-      { ...explanations, PLAN: "A plan that was kept with plan --out. Default: plan the folder now" },
+      { ...explanations, PLAN: "A plan written by plan --out. Default: plan the folder now" },
     ),
-    summary: "Apply the prompt files of a folder, or a plan, in one transaction: all or none",
+    summary: "Apply the prompt files of a folder, or a plan, in one transaction: all or nothing",
     role: describeRole(applyPrompts),
     run: apply,
   },

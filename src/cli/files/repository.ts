@@ -135,7 +135,7 @@ async function check(context: { args: Arguments; terminal: Terminal }): Promise<
     note: [
       [
         counted(prompts.length, "prompt"),
-        bad.length === 0 ? "nothing wrong" : counted(bad.length, "fault"),
+        bad.length === 0 ? "no problems" : counted(bad.length, "fault"),
         ...(bad.length === all.length ? [] : [counted(all.length - bad.length, "warning")]),
       ].join(", "),
       ...unread,
@@ -170,7 +170,7 @@ export const checkCommands: Command[] = [
   {
     ...readUsage("check [--dir DIR] [--format text|github] [--strict]", {}, {
       format: "With github, print annotations for GitHub Actions",
-      strict: "Exit 1 for warnings too",
+      strict: "Exit with 1 for warnings too",
     }),
     summary: "Check the prompt files of a folder, without a server: syntax, names, variables, secrets",
     needs: "nothing",

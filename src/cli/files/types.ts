@@ -91,7 +91,7 @@ const putBundle = (prompts: BundledPrompt[], context: LocalContext): Promise<Out
 const explanations = {
   dir: "The folder of promptledger.yml. Default: the current one",
   language: "The language of the types. Default: typescript",
-  check: "Compare with the file, write nothing, and exit 3 if it is behind",
+  check: "Compare with the file, write nothing, and exit with 3 if it is out of date",
 };
 const typesOptions = "[--out FILE] [--language typescript|python] [--check]";
 

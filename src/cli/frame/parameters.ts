@@ -163,14 +163,14 @@ const candidatesOf = (name: string, isOption: boolean): string[] =>
 
 /** Explanations of parameters whose operation has no other one. */
 const usual: Explanations = {
-  json: "Print JSON alone. It has each time in ISO 8601 too",
+  json: "Print only JSON, with each time in ISO 8601 as well",
   help: "Explain the command",
-  server: "Work on the service at this URL, not on the database in DATABASE_URL. Default: PROMPTLEDGER_SERVER",
-  dir: "The folder of promptledger.yml or of the prompts. Default: the current one",
+  server: "Use the service at this URL instead of the database in DATABASE_URL. Default: PROMPTLEDGER_SERVER",
+  dir: "The folder with promptledger.yml or the prompts. Default: the current folder",
   workspace: "Its id or name. Default: PROMPTLEDGER_WORKSPACE, or else the only one",
   actor: "Who makes the change. Default: the user in the environment",
   limit: "How many entries to list at most. Default: 50",
-  cursor: "Go on where a list ended that was cut and named this cursor",
+  cursor: "Continue from this cursor, which a truncated list printed",
   all: "List everything",
   page: "With --json, print an object with items and nextCursor",
   out: "The file to write. Default: standard output",

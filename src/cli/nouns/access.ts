@@ -74,7 +74,7 @@ const describeDefaults = ({ monthlyLimit, statuses }: Workspace): string =>
   `${statuses.length === 0 ? "names no status" : `its statuses are ${describeStatuses(statuses)}`}. ` +
   "workspace update changes both";
 
-const statusExplanation = 'What a status of its records means. An empty text ("") names none';
+const statusExplanation = 'The name of a status of its records. With "", none has a name';
 
 export const accessPresentations = [
   present(createWorkspace, {
@@ -87,7 +87,7 @@ export const accessPresentations = [
     },
   }),
   present(updateWorkspace, {
-    explanations: { status: `${statusExplanation}. The names given replace all that it had` },
+    explanations: { status: `${statusExplanation}. These names replace all earlier ones` },
     check: (args) =>
       ["name", "limit", "upgrade-url", "keep-records", "keep-calls", "status", "cost-source"]
           .every((name) => args.findText(name) === undefined)

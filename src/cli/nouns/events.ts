@@ -30,7 +30,8 @@ function lineOf(event: Event): string {
 export const eventPresentations = [
   present(listEvents, {
     explanations: {
-      follow: "Print each event as it comes, until you end the command. It begins with the next one, or after --after",
+      follow:
+        "Print each event as it arrives, until you stop the command. It begins with the next event, or after --after",
     },
     check: (args) =>
       args.has("follow") && args.findNumber("limit") !== undefined

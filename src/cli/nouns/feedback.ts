@@ -90,7 +90,7 @@ export const feedbackPresentations = [
     },
   }),
   present(addFeedback, {
-    explanations: { VALUE: "What the author thinks: true, false, a number, or a label" },
+    explanations: { VALUE: "The author's judgement: true, false, a number, or a label" },
     async run({ args, call }, input) {
       return showAnswer(await call(addFeedback, { ...input, value: readValue(args.text("VALUE")) }));
     },
@@ -101,7 +101,7 @@ export const feedbackPresentations = [
   present(removeFeedback, { show: showAnswer }),
   present(listFeedbackNames, { show: showNames }),
   present(declareFeedback, {
-    explanations: { label: "A label that is taken. Default: all" },
+    explanations: { label: "An accepted label. Default: all" },
     async run({ args, call }, input) {
       const labels = args.texts("label");
       return show(await call(declareFeedback, labels.length === 0 ? input : { ...input, labels }));

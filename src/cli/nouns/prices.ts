@@ -89,7 +89,7 @@ export const pricePresentations = [
     explanations: {
       FILE: "The prices as JSON, of @pydantic/genai-prices or models.dev. - is standard input",
       provider: "Only prices of this provider. Default: all",
-      from: "The first moment of all prices. Default: from the beginning, or from today where a price changes",
+      from: "The time from which all prices apply. Default: the beginning, or today where a price changes",
     },
     async run({ args, call, terminal }) {
       const from = args.findNumber("from");

@@ -238,9 +238,9 @@ async function pull({ args, call, terminal }: CommandContext): Promise<Outcome> 
 
 /** Explanations of the options that select a version. */
 const shownVersion = {
-  REF: "The prompt whose newest version it is, or NAME@DEPLOYMENT, whose live version it is. Both may be ids",
+  REF: "A prompt, for its newest version, or NAME@DEPLOYMENT, for its live version. Ids work for both",
   version: "Another version of the prompt",
-  time: "The version that was the newest at a time, or that the deployment served then",
+  time: "The version that was newest at this time, or that the deployment served then",
 };
 
 /** Finds options of these commands that exclude each other. */
@@ -258,9 +258,9 @@ const fileCommands: Command[] = [
         `[--note TEXT] [--actor NAME]${remote}`,
       publishPrompt.input.schema,
       {
-        FILE: `The prompt as JSON, or as a file of a folder of prompts, such as Markdown. ${stream} input, as JSON`,
+        FILE: `The prompt file: JSON, or another format of prompt folders, such as Markdown. ${stream} input, as JSON`,
         name: "The name of the prompt. Default: the name in the file, or else its path without the extension",
-        root: "The folder from which the path counts that gives the name: with prompts, prompts/a.json is a",
+        root: "The folder that the default name is relative to: with prompts, prompts/a.json is named a",
         new: "Create the prompt even if another one has its title or its content",
       },
     ),
@@ -289,7 +289,7 @@ export const promptCommands: Command[] = [
     ...readUsage(
       `prompt show REF [--version N] [--time TIME] [--render NAME=VALUE]...${remote}`,
       getPromptVersion.input.schema,
-      { ...shownVersion, render: "Fill in a variable. Give all of them" },
+      { ...shownVersion, render: "The value of a variable. All variables are required" },
     ),
     summary: "Show a version of a prompt",
     role: describeRole(getPromptVersion),

@@ -14,7 +14,7 @@ import type { CommandContext } from "../frame/command.ts";
 import { formatElapsed, formatTime } from "../frame/format.ts";
 import { present } from "../frame/operation-commands.ts";
 
-const explanations = { credential: "A file with the token that github asks for. - is standard input" };
+const explanations = { credential: "A file with the token that github requires. - is standard input" };
 
 /** The most important columns come first, because a narrow terminal shows the last ones below. */
 const toRow = ({ address, events, format, lastSuccessAt, workspaceId, id, disabledReason }: Webhook) => {

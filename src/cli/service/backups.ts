@@ -25,7 +25,7 @@ const allowing = "allow-unauthenticated";
 
 /** Explains the option for backups that the key does not authenticate. */
 export const allowance = {
-  [allowing]: "Take the named file although BACKUP_KEY_FILE does not prove its origin, name and database",
+  [allowing]: "Accept the named file even if BACKUP_KEY_FILE does not prove its origin, name and database",
 };
 
 export const backupCommands: Command[] = [
@@ -69,7 +69,7 @@ export const backupCommands: Command[] = [
   {
     ...readUsage("backup check [BACKUP] [--allow-unauthenticated]", {}, {
       ...allowance,
-      BACKUP: `The name of a backup in BACKUP_TO, or the time by which it was made. Default: ${latest}`,
+      BACKUP: `The name of a backup in BACKUP_TO, or a time, for the newest one up to then. Default: ${latest}`,
     }),
     summary: "Fetch a backup from BACKUP_TO and check it as restore does, without restoring it",
     needs: "database",
@@ -89,7 +89,7 @@ export const backupCommands: Command[] = [
   {
     ...readUsage("backup key"),
     summary:
-      "Print the key in BACKUP_KEY_FILE as age --identity reads it, which opens the backups without promptledger",
+      "Print the key in BACKUP_KEY_FILE for age --identity, so that age can decrypt backups without promptledger",
     needs: "nothing",
     async runLocally({ terminal }) {
       const key = await findBackupKey(readConfig(terminal.env).backupKeyFile);

@@ -103,7 +103,7 @@ const onOne = {
 };
 const inPath = [
   parameter("id", "path", described(recordReference, "The record's id, or the Idempotency-Key that it is sent under")),
-  parameter("name", "path", described(feedbackName, "What is judged")),
+  parameter("name", "path", described(feedbackName, "The name of the feedback")),
 ];
 const waits = "`recordId` is null while it waits for its record";
 

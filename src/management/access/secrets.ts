@@ -16,7 +16,7 @@ import { updateOf } from "../kernel/table.ts";
 export const prefix = described(v.text, "The first characters of the secret, to tell it from others");
 export const expiresAt = described(
   v.moment,
-  "The first moment at which it is refused, in Unix milliseconds. Null if it never expires",
+  "The time from which it is refused, in Unix milliseconds. Null if it never expires",
 );
 export const secretDates = {
   revokedAt: described(v.moment, "When it was revoked, in Unix milliseconds, or null"),

@@ -16,7 +16,7 @@ import { requireRoom } from "../kernel/room.ts";
 import { expiresAt, prefix, requireFuture, secretDates, secretsOf, unused } from "./secrets.ts";
 import { insertInto, tableOf } from "../kernel/table.ts";
 
-const role = described(oneOf(...roles), "What it may do. Each role may do everything that those before it may");
+const role = described(oneOf(...roles), "Its role. Each role includes the permissions of those before it");
 const token = {
   id: v.textAs<TokenId>(),
   workspaceId: orNull(v.textAs<WorkspaceId>(), "The only workspace that it may access, or null for all"),
@@ -57,7 +57,7 @@ export const createToken = createOperation({
     workspaceId: option(v.workspaceId, "The only workspace that it may access. Default: that of the caller, or all"),
     owner: option(
       v.name,
-      "The person that it belongs to, such as ann@acme.com. Only the role owner gives it to another one than the caller. Default: the caller, but none for the role owner with a token that belongs to nobody",
+      "The person that it belongs to, such as ann@acme.com. Only the role owner may name someone other than the caller. Default: the caller, but none for the role owner with a token that belongs to nobody",
     ),
     expiresAt: optional(expiresAt),
   },

@@ -208,7 +208,7 @@ export const protectDeployment = changeOperation({
     ...change,
     approvals: option(
       approvals,
-      "How many other people must approve a change of it: 0 or 1. Default: as it is, at first 0",
+      "How many other people must approve a change of it: 0 or 1. Default: unchanged, initially 0",
     ),
   },
   output: DeploymentResult,

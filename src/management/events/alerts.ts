@@ -43,11 +43,11 @@ const conditionText =
   "When it fires: a measure, > or <, and a limit, as in failures>5%, p95>4s, cost>1, thumb<80% or records<1";
 const definition = {
   condition: described(condition, conditionText),
-  overMs: described(v.period, "The time up to now in which records and calls are counted, in milliseconds"),
+  overMs: described(v.period, "The window up to now in which records and calls are counted, in milliseconds"),
   atLeast: orNull(v.positive, "How many records the condition needs. Null for what is counted in total"),
   keepFiringMs: described(
     v.period,
-    "How long the condition must not hold before the alert resolves, in milliseconds",
+    "How long the condition must be false before the alert resolves, in milliseconds",
   ),
 };
 
@@ -135,10 +135,10 @@ export async function requireCondition(store: Store, workspaceId: WorkspaceId, t
 
 /** The input members of a definition. */
 export const definitionInput = {
-  condition: described(conditionInput, `${conditionText}. Spaces may stand around each part`),
+  condition: described(conditionInput, `${conditionText}. Spaces around each part are allowed`),
   overMs: option(
     window,
-    `The time up to now in which records and calls are counted, from ${durationText(5 * minute)} to ` +
+    `The window up to now in which records and calls are counted, from ${durationText(5 * minute)} to ` +
       `${durationText(day)}, in milliseconds`,
     { default: defaultOver },
   ),
@@ -149,8 +149,8 @@ export const definitionInput = {
   ),
   keepFiringMs: option(
     v.period,
-    "How long the condition must not hold before the alert resolves, in milliseconds. Default: as long as the time in " +
-      `which it counts, but at most ${durationText(hour)}`,
+    "How long the condition must be false before the alert resolves, in milliseconds. Default: the window, but at " +
+      `most ${durationText(hour)}`,
   ),
 };
 

@@ -53,7 +53,7 @@ const filter = {
     action,
     "Only these actions or types of events, such as deployment.promoted, or all of a noun, such as deployment",
   ),
-  target: option(v.label, "Only changes of the thing with this id"),
+  target: option(v.label, "Only changes to the object with this id"),
   actor: option(v.label, "Only changes by the token or the user of this name"),
   ...timeRange,
 };

@@ -76,7 +76,7 @@ export const listEvents = operation({
     workspaceId: option(v.workspaceId, "Only events of this workspace"),
     after: option(
       after,
-      "Only events after this position: the next of an earlier response, or latest for those that are to come. Default: all",
+      "Only events after this position: next of an earlier response, or latest for new events only. Default: all",
     ),
     types: option(typesWanted, "Only these types, as in deployment.*,key.created"),
     limit: v.page.limit,

@@ -135,7 +135,7 @@ export async function disable(management: Management, before: Webhook, reason: (
 
 export const disableWebhook = operation({
   id: "disableWebhook",
-  summary: "Switch a webhook off. What was due is not sent any more",
+  summary: "Switch a webhook off. Pending events are no longer sent",
   method: "POST",
   path: "/webhooks/{id}/disable",
   role: "admin",

@@ -81,7 +81,7 @@ const Numbered = exactly({ number: described(v.positive, "The number of the deli
 
 export const testWebhook = operation({
   id: "testWebhook",
-  summary: "Send an event webhook.test to a webhook, whichever events it gets",
+  summary: "Send a webhook.test event to a webhook, regardless of its event types",
   method: "POST",
   path: "/webhooks/{id}/test",
   conflicts: true,

@@ -146,7 +146,7 @@ export const createWebhook = createOperation({
   role: "admin",
   command: `webhook create --url URL [--events TYPES] [--format ${formats.join("|")}] [--credential FILE]`,
   input: {
-    url: described(url, "Where to send events: https, and no address of a private network"),
+    url: described(url, "Where to send events: an https URL outside private networks"),
     events: option(events, "The types of its events, as in deployment.*,key.created. Default: all"),
     format: option(format, "How events are sent", { default: "standard" }),
     credential: optional(credential),

@@ -32,15 +32,15 @@ export type FeedbackAgreement = Infer<typeof Agreement>;
 
 export const readFeedbackAgreement = operation({
   id: "readFeedbackAgreement",
-  summary: "Show how far two authors agree under a name of feedback, on the records that both judged",
+  summary: "Show how far two authors agree under a feedback name, on the records that both judged",
   method: "GET",
   path: "/workspaces/{workspaceId}/feedback-agreement",
   conflicts: true,
   command: "feedback agreement NAME --authors A,B",
   input: {
     ...inWorkspace,
-    name: described(feedbackName, "What is judged"),
-    authors: described(authors, "The two authors. One may be empty, as the only voice of a record is"),
+    name: described(feedbackName, "The name of the feedback"),
+    authors: described(authors, "The two authors. Either may be empty (feedback without an author)"),
     ...recordFilter,
   },
   output: Agreement,

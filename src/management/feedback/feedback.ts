@@ -50,7 +50,7 @@ export type RecordFeedback = Infer<typeof RecordFeedback>;
 
 export const showFeedback = operation({
   id: "showFeedback",
-  summary: "Show the feedback on a record, and what was said before, in pages. A page with long comments is shorter",
+  summary: "Show the feedback on a record and its history, in pages. A page with long comments is shorter",
   method: "GET",
   path: "/diagnoses/{id}/feedback",
   paged: "all",
@@ -97,7 +97,7 @@ export const digestFeedback = operation({
   },
 });
 
-const author = option(feedbackAuthor, "Who thinks so. Default: the name of the token");
+const author = option(feedbackAuthor, "The author. Default: the name of the token");
 
 export const addFeedback = operation({
   id: "addFeedback",
@@ -109,7 +109,7 @@ export const addFeedback = operation({
   command: "feedback add ID NAME VALUE [--comment TEXT] [--author NAME] [--source user|reviewer|program]",
   input: {
     id: v.recordId,
-    name: described(feedbackName, "What is judged"),
+    name: described(feedbackName, "The name of the feedback"),
     ...opinion,
     author,
     source: sourceOr("reviewer"),
@@ -120,7 +120,7 @@ export const addFeedback = operation({
 
 export const removeFeedback = operation({
   id: "removeFeedback",
-  summary: "Withdraw feedback on a record. What was said stays in its history",
+  summary: "Withdraw feedback on a record. The history keeps it",
   method: "DELETE",
   path: "/diagnoses/{id}/feedback",
   role: "editor",
@@ -178,7 +178,7 @@ const FeedbackImport = shape("FeedbackImport", {
 
 export const ImportedFeedback = exactly({
   record: described(recordReference, "The record's id, or the Idempotency-Key that it was sent under"),
-  name: described(feedbackName, "What is judged"),
+  name: described(feedbackName, "The name of the feedback"),
   ...opinion,
   source: sourceOr("program"),
 });

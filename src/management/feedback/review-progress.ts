@@ -30,7 +30,7 @@ const review = {
   filter: described(filter, "The filter of its records, as it was given"),
   withoutOwn: described(v.boolean, "Whether records that its author had given feedback were left out"),
   order: described(oneOf("newest", "random"), "Which records come first"),
-  seed: orNull(v.count, "What a random order follows from. Null for another order"),
+  seed: orNull(v.count, "The seed of a random order. Null for another order"),
   names: described(listOf(v.text), "Under which names to give feedback. Empty if reviewers decide that"),
   records: described(v.count, "How many records it was created with"),
   createdAt: v.timestamp,

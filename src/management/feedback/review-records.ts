@@ -165,7 +165,7 @@ export const returnReviewRecord = ending(
   "returnReviewRecord",
   "return",
   "open",
-  "Give a record of a review back, also one that was done or skipped, so that the next reviewer gets it",
+  "Return a record of a review, even a done or skipped one, so that the next reviewer gets it",
 );
 
 export const reviewRecordOperations = [

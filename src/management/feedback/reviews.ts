@@ -49,7 +49,7 @@ export const createReview = operation({
     withoutOwn: option(v.boolean, "Whether to leave out records with feedback of its author"),
     records: option(count, "How many records it has at most"),
     order: option(oneOf("newest", "random"), "Which records come first", { default: "newest" }),
-    seed: option(seed, "What a random order follows from. Default: a new one each time"),
+    seed: option(seed, "The seed of a random order. Default: a new one each time"),
     names: option(names, "Under which names to give feedback. Default: reviewers decide that"),
     ...changeInfo,
   },

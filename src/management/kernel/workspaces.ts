@@ -26,7 +26,7 @@ export const Workspace = shape("Workspace", {
   statuses: statusNames,
   costSource: described(
     oneOf("provider", "prices"),
-    "What a record without a cost of its own costs: what its provider reports, or else by the prices, or the other way round",
+    "The first choice for the cost of a record that has none itself: the charge that its provider reports, or the prices",
   ),
   createdAt: v.timestamp,
 });

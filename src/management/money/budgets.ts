@@ -31,7 +31,7 @@ const at = described(
   v.matching("up to 10 percents from 1 to 1000, as in 50,80,100", `^${percent}(,${percent}){0,9}$`, {
     examples: ["50,80,100"],
   }),
-  "The percents of the amount at which there is an event",
+  "The percentages of the amount at which there is an event",
 );
 const per = described(oneOf(...lengths), "The period, in UTC, after which spending begins again");
 
@@ -107,7 +107,8 @@ const toLogged = ({ promptName: _, keyName: _name, createdAt: _at, ...logged }: 
 
 export const createBudget = createOperation({
   id: "createBudget",
-  summary: "Create a budget, which causes an event when costs reach a percentage of its amount. It refuses no requests",
+  summary:
+    "Create a budget, which causes an event when costs reach a percentage of its amount. It does not refuse requests",
   path: "/workspaces/{workspaceId}/budgets",
   conflicts: true,
   role: "admin",
@@ -116,9 +117,9 @@ export const createBudget = createOperation({
     workspaceId: v.workspaceId,
     amount,
     per,
-    at: option(at, "The percents of the amount at which there is an event", { default: "50,80,100" }),
-    promptId: option(v.promptReference, "Only what records of this prompt cost. Default: of all prompts"),
-    keyId: option(v.keyId, "Only what records of this API key cost. Default: of all keys"),
+    at: option(at, "The percentages of the amount at which there is an event", { default: "50,80,100" }),
+    promptId: option(v.promptReference, "Only the cost of this prompt's records. Default: of all prompts"),
+    keyId: option(v.keyId, "Only the cost of this API key's records. Default: of all keys"),
   },
   output: Budget,
   locate: ({ id }) => `/budgets/${id}`,

@@ -76,7 +76,7 @@ const unpricedMedia = described(
   refined(listOf(medium), (media) => new Set(media).size === media.length, "an array of different media", {
     uniqueItems: true,
   }),
-  "Media that cost something else. A record with tokens of them has no cost by this price",
+  "Media with a different price. A record with tokens of them has no cost by this price",
 );
 
 const modelWords =
@@ -91,7 +91,7 @@ const price = {
   unpricedMedia,
   validFrom: described(
     v.timestamp,
-    "Its first moment in Unix milliseconds. It ends where the next price of its provider and model begins",
+    "The time from which it applies, in Unix milliseconds. It ends where the next price of its provider and model begins",
   ),
   createdAt: v.timestamp,
 };
@@ -107,7 +107,7 @@ const given = {
   ...givenPrices,
   tiers: optional(givenTiers),
   unpricedMedia: optional(unpricedMedia),
-  validFrom: option(v.timestamp, "Its first moment, in Unix milliseconds. Default: from the beginning"),
+  validFrom: option(v.timestamp, "The time from which it applies, in Unix milliseconds. Default: from the beginning"),
 };
 const GivenPrice = exactly(given);
 export type GivenPrice = Infer<typeof GivenPrice>;

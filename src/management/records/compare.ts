@@ -65,15 +65,15 @@ const { promptVersion: _, ...filter } = recordFilter;
 export const compareStats = operation({
   id: "compareStats",
   summary: "Compare the records of two versions or two deployments. A and B are references, such as " +
-    "support/assistant@production, with :7 behind them for version 7",
+    "support/assistant@production, with :7 appended for version 7",
   method: "GET",
   path: "/stats/compare",
   conflicts: true,
   command: "stats compare A B",
   input: {
-    a: described(v.deploymentReference, "The deployment to compare with"),
+    a: described(v.deploymentReference, "The baseline deployment"),
     aVersion: version("a"),
-    b: described(v.deploymentReference, "The deployment that is compared"),
+    b: described(v.deploymentReference, "The deployment to compare with the baseline"),
     bVersion: version("b"),
     workspaceId: withDeployment.workspaceId,
     ...filter,

@@ -15,14 +15,14 @@ const Pruned = shape("Pruned", {
 /** Prunes in small transactions, with pauses for other requests between them. */
 export const prune = operation({
   id: "prune",
-  summary: "Remove calls and records of a certain age, at least a day. The ledger still balances",
+  summary: "Remove calls and records older than a given age, at least a day. The ledger still balances",
   method: "POST",
   path: "/prune",
   role: "admin",
   roleOverAll: "owner",
   command: "prune --older-than AGE",
   input: {
-    olderThanMs: described(v.age, "The least age of what is removed, in milliseconds"),
+    olderThanMs: described(v.age, "The minimum age of what is removed, in milliseconds"),
     workspaceId: option(v.workspaceId, "Only this workspace. Default: all workspaces"),
   },
   output: Pruned,

@@ -106,7 +106,7 @@ const exportInput = {
   order,
   format: option(
     oneOf(...exportFormats),
-    "One JSON document per line, or CSV (RFC 4180) with ' before a text that a spreadsheet would run, and a column for " +
+    "One JSON document per line, or CSV (RFC 4180) with ' before text that a spreadsheet would execute, and a column for " +
       "each name of feedback, or test cases of promptfoo, one per line, with input, output and feedback",
     { default: "ndjson" },
   ),

@@ -107,7 +107,7 @@ const [defaultPoints, defaultPercent] = [2, 10];
 
 export const readRolloutStats = operation({
   id: "readRolloutStats",
-  summary: "Show how the two versions of a rollout differ, in numbers that stay valid however often someone looks",
+  summary: "Show how the two versions of a rollout differ, in numbers that stay valid however often you look",
   method: "GET",
   path: "/deployments/{id}/rollouts/{rollout}/stats",
   conflicts: true,
@@ -117,7 +117,7 @@ export const readRolloutStats = operation({
     rollout: v.rolloutId,
     difference: option(
       wantedPercent,
-      "The difference whose need of records to tell: in points for shares, else in percent. Default: " +
+      "The difference to detect, to show how many records that takes: in points for shares, otherwise in percent. Default: " +
         `${defaultPoints} points, and ${defaultPercent} %`,
     ),
   },

@@ -18,7 +18,7 @@ import { inWorkspace, recordFilter, scopeOfDeployment, scopeOfWorkspace, toCount
 import { withDeployment } from "../kernel/references.ts";
 import type { StatusName } from "../kernel/statuses.ts";
 
-const interval = option(oneOf(...intervals), "The parts of the series, in UTC. Weeks begin on Monday");
+const interval = option(oneOf(...intervals), "The interval of the time series, in UTC. Weeks begin on Monday");
 const reference = described(v.text, "The deployment as NAME@DEPLOYMENT");
 const overTime = "Over time, the oldest first, if an interval was given. Parts without records are left out";
 
@@ -132,7 +132,7 @@ export type WorkspaceStats = Infer<typeof WorkspaceStats>;
 
 export const readWorkspaceStats = operation({
   id: "readWorkspaceStats",
-  summary: "Show statistics of the records of a workspace, over all, by deployment and over time",
+  summary: "Show record statistics of a workspace: in total, by deployment and over time",
   method: "GET",
   path: "/workspaces/{workspaceId}/stats",
   conflicts: true,

@@ -21,8 +21,8 @@ const maxLabels = bounds.labelsOfName;
 
 const declaration = {
   kind: described(oneOf(...feedbackKinds), "What its values are"),
-  minimum: option(feedbackNumber, "Of numbers, the least that is taken"),
-  maximum: option(feedbackNumber, "Of numbers, the most that is taken"),
+  minimum: option(feedbackNumber, "For numbers, the minimum accepted"),
+  maximum: option(feedbackNumber, "For numbers, the maximum accepted"),
   labels: option(
     refined(
       listOf(label),

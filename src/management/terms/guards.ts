@@ -42,11 +42,11 @@ export const guardInput = {
     nullable(conditionsInput),
     "Limits beyond which the service stops the rollout, as in failures=+2%,p95=+20%,thumb=-5%. Failures and boolean " +
       "feedback are in points, latency, p95, tokens and cost in percent of the base, and numeric feedback has no %. " +
-      "Null removes it. Default: the guard that it has, or none",
+      "Null removes it. Default: the current guard, or none",
   ),
   certain: option(
     certain,
-    "How certain it must be that a limit is passed, in percent, for all limits and all checks together",
+    "Confidence required that a limit is exceeded, in percent, for all limits and all checks together",
     { default: 99 },
   ),
 };
@@ -54,7 +54,7 @@ export const guardInput = {
 /** Guard members of a rollout. */
 export const guardMembers = {
   guard: orNull(conditions, "The limits beyond which the service stops it, or null without a guard"),
-  certain: orNull(certain, "How certain it must be that a limit is passed, in percent, or null without a guard"),
+  certain: orNull(certain, "Confidence required that a limit is exceeded, in percent, or null without a guard"),
 };
 
 type Limit = Limited & { sign: 1 | -1; limit: number; isPercent: boolean };
