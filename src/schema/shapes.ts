@@ -67,7 +67,7 @@ export type FeedbackItem = {
   sessionId?: string | undefined;
   /** With `sessionId`: the deployment, by its id or as NAME@DEPLOYMENT. */
   deployId?: string | undefined;
-  /** What is judged. */
+  /** The name of the feedback. */
   name: string;
 };
 
