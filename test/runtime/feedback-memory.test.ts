@@ -17,7 +17,7 @@ import { longest, storeFeedback } from "../stored-feedback.ts";
 const test = suite(`memory for feedback on ${currentRuntime}`);
 
 const records = isFull ? 1_024 : 256;
-const maxGrowth = 150; // MiB
+const maxGrowth = currentRuntime === "Deno" ? 180 : 150; // MiB. Deno collects garbage later
 const attempts = 3;
 
 /** A file with records that have as much feedback as they may have, all labels different, and some with as much as before. */
