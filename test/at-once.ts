@@ -1,6 +1,6 @@
 // Tests that wait most of their time: some of a suite run at once, each is reported by its own name and in its turn.
 
-import { isChosen, leaveOut } from "./chosen.ts";
+import { isChosen, leaveOut } from "./outcomes.ts";
 import { isFull } from "./suite.ts";
 
 type Test = (name: string, run: () => Promise<void>) => void;

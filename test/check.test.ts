@@ -65,7 +65,10 @@ test("of what fails, the output is shown, with the command that repeats each tes
   for (const runtime of ["node", "bun", "deno"]) {
     assert.match(out, `repeat: npm run -s test:${runtime} -- bad.test.ts "does 2"\n`);
   }
-  assert.match(out, /FAILED Deno bad\.test\.ts\n bad +• ✘ ✘ +\(1 \/ 3\)\n+ +FAIL +bad +"does 2"\n +the reason\n/);
+  assert.match(
+    out,
+    /FAILED Deno bad\.test\.ts\n(?:Deno\n)?bad.test.ts .*\n bad +• ✘ ✘ +\(1 \/ 3\)\n+ +FAIL +bad +"does 2"\n +the reason\n/,
+  );
 });
 
 test.full("one test of a file can be repeated", async () => {
@@ -111,7 +114,7 @@ const hasEnded = (id: string) => async () =>
 
 const crashes: [name: string, body: string, how: string][] = [
   ["is killed", 'process.kill(process.pid, "SIGKILL")', "ended by SIGKILL"],
-  ["exits", "process.exit(0)", "exited with 0"],
+  ["exits", "process.exit(0)", "exited with 1"],
   ["throws where nobody catches it", 'setTimeout(() => { throw new Error("loose") }); await new Promise(() => {})', ""],
 ];
 
@@ -140,9 +143,20 @@ test("a file that hangs is ended with all that it started, and shows the suite t
     const [, id] = /^ hangs +• child (\d+)/m.exec(out) ?? [];
     if (patience === 3 && (id === undefined || last !== "1 passed, 1 failed")) continue;
     assert.equal([code, last], [1, "1 passed, 1 failed"], out);
-    assert.match(out, `FAILED Node a.test.ts: printed nothing for ${patience} s\n hangs`);
+    assert.match(out, `FAILED Node a.test.ts: printed nothing for ${patience} s\n`);
     return await until(hasEnded(id!));
   }
+});
+
+test("tests whose preparation fails count as failures, and say why", async () => {
+  const prepared = fileOf("b", ["", ""]).replace(
+    "test.run()",
+    'test.before(() => { throw new Error("the reason") });\n$&',
+  );
+  const { code, out, last } = await runCommand(npmTest, await withFiles({ a: fileOf("a", [""]), b: prepared }));
+  assert.equal([code, last], [1, "1 passed, 2 failed"], out);
+  assert.match(out, "Error: the reason");
+  assert.match(out, 'repeat: npm run -s test:node -- b.test.ts "does 2"\n');
 });
 
 test("a file without tests, and one that cannot be loaded, count as failures", async () => {

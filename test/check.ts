@@ -103,11 +103,8 @@ function summarize(): void {
   for (const [reason, count] of reasons) console.log(`skipped: ${reason}${count === 1 ? "" : ` (${count} times)`}`);
   const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, 5);
   console.log(`slowest: ${slowest.map(({ job, seconds }) => `${nameOf(job)} ${seconds.toFixed(1)} s`).join(", ")}`);
-  const sumOf = (name: "seconds" | "processorSeconds") => results.reduce((sum, each) => sum + each[name], 0).toFixed();
-  console.log(
-    `${results.length} files and commands took ${sumOf("seconds")} s, ${slots} at a time ${secondsSince(began)} s; ` +
-      `the files took ${sumOf("processorSeconds")} s of processor time`,
-  );
+  const sum = results.reduce((sum, { seconds }) => sum + seconds, 0).toFixed();
+  console.log(`${results.length} files and commands took ${sum} s, ${slots} at a time ${secondsSince(began)} s`);
 }
 
 /** Stores how long each file took. Those that did not run keep what they took before. */

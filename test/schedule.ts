@@ -14,8 +14,6 @@ export type FileResult = {
   failed: string[];
   skipped: number;
   seconds: number;
-  /** 0 where it is not known. */
-  processorSeconds: number;
 };
 
 /** A file on a runtime, or a command. */
@@ -119,7 +117,7 @@ function startWorker(job: Job): Worker {
       }
       if (ended === undefined) continue;
       const isGood = file === undefined && ended === "exited with 0";
-      const counts = { passed: Number(isGood), failed: isGood ? [] : [job.on], skipped: 0, processorSeconds: 0 };
+      const counts = { passed: Number(isGood), failed: isGood ? [] : [job.on], skipped: 0 };
       if (file === undefined) return { job, output, seconds, ...counts };
       return { job, output, seconds, ...counts, failed: [ended], crash: ended };
     }
