@@ -108,6 +108,15 @@ test("a file that is badly formatted is named, with the command that mends it", 
   assert.match(out, "\nmend: npx deno fmt\n");
 });
 
+test("a README that outgrows its form is a warning, and no failure", async () => {
+  const { TEST_FOLDER } = await withFiles({});
+  await writeFile(`${TEST_FOLDER}/README.md`, `## Start\n${"A line\n".repeat(150)}`);
+  const { code, out, last } = await runCommand(["sh", "-c", `${scripts.check} prose`], { TEST_FOLDER });
+  assert.equal([code, last], [0, "1 passed, 0 failed"]);
+  assert.match(out, "warning: README.md has 151 lines, more than 150\n");
+  assert.match(out, "\nwarning: the sections of README.md are Start instead of Start, Use it from an app");
+});
+
 /** Whether a process has ended. One that nobody has waited for is still listed. */
 const hasEnded = (id: string) => async () =>
   !/^State:\s+[^ZX]/m.test(await readFile(`/proc/${id}/status`, "utf8").catch(() => ""));
@@ -195,7 +204,7 @@ test("an unknown step is refused", async () => {
   const { code, said } = await runCommand(["sh", "-c", `${scripts.check} nodejs`], await withFiles({}));
   assert.equal([code, said], [
     2,
-    "Unknown step nodejs. Steps: types, format, lint, node, bun, deno, node22, node24, rest; ci, all\n",
+    "Unknown step nodejs. Steps: types, format, lint, prose, node, bun, deno, node22, node24, rest; ci, all\n",
   ]);
 });
 

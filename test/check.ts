@@ -1,5 +1,5 @@
 // `npm test` and `npm run check`: runs the named steps, or the default ones, and prints `N passed, N failed` in its last line.
-// Types, format and lint count as a test each. `--record` stores how long each file took in durations.json, and `--shuffle` runs
+// Types, format, lint and prose count as a test each. `--record` stores how long each file took in durations.json, and `--shuffle` runs
 // the files in a random order.
 import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -91,16 +91,15 @@ function show({ job, output, failed, crash }: JobResult): void {
   console.log();
 }
 
-/** Prints each reason why tests were skipped, and the slowest files. */
+/** Prints each warning, each reason why tests were skipped, and the slowest files. */
 function summarize(): void {
   report("");
-  const reasons = new Map<string, number>();
-  for (const { output } of results) {
-    for (const [, reason] of output.matchAll(/\bskipped: (.*)$/gm)) {
-      reasons.set(reason!, (reasons.get(reason!) ?? 0) + 1);
-    }
+  const notes = new Map<string, number>();
+  for (const { job, output } of results) {
+    const pattern = job.file === undefined ? /^warning: .*$/gm : /\bskipped: .*$/gm;
+    for (const [note] of output.matchAll(pattern)) notes.set(note, (notes.get(note) ?? 0) + 1);
   }
-  for (const [reason, count] of reasons) console.log(`skipped: ${reason}${count === 1 ? "" : ` (${count} times)`}`);
+  for (const [note, count] of notes) console.log(count === 1 ? note : `${note} (${count} times)`);
   const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, 5);
   console.log(`slowest: ${slowest.map(({ job, seconds }) => `${nameOf(job)} ${seconds.toFixed(1)} s`).join(", ")}`);
   const sum = results.reduce((sum, { seconds }) => sum + seconds, 0).toFixed();

@@ -57,6 +57,7 @@ const commands: Record<string, string[]> = {
   // With --quiet it would not name the files.
   format: ["deno", "fmt", "--check", ...process.env.TEST_FOLDER === undefined ? [] : [testFolder]],
   lint: ["deno", "lint", "--quiet"],
+  prose: ["node", "--import", "tsx", "test/prose.ts", process.env.TEST_FOLDER ?? "."],
 };
 
 /** The commands that mend what a step found. */

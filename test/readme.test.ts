@@ -51,23 +51,6 @@ const everywhere = (name: string, check: (text: string, path: string) => void) =
     }
   });
 
-test("README.md has at most 150 lines, and its sections come in this order", () => {
-  assert.ok(readme.text.trimEnd().split("\n").length <= 150);
-  assert.equal(Array.from(readme.text.matchAll(/^## (.+)$/gm), ([, heading]) => heading), [
-    "Start",
-    "Use it from an app",
-    "Concepts",
-    "Command line",
-    "Prompts in git",
-    "Settings",
-    "Runtimes and stores",
-    "Embedding",
-    "Production in short",
-    "Promises",
-    "Weight",
-  ]);
-});
-
 // On 2026-11-27 OpenAI announced the end of gpt-4o and gpt-5 models until 2027-04, and none of gpt-6. Dates of the other
 // makers' models are not known here: only the generations in use are allowed.
 const isGone = (model: string) =>
