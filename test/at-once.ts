@@ -1,33 +1,32 @@
 // Tests that wait most of their time: some of a suite run at once, each is reported by its own name and in its turn.
-
 import { isChosen, leaveOut } from "./outcomes.ts";
 import { isFull } from "./suite.ts";
 
 type Test = (name: string, run: () => Promise<void>) => void;
 
-/** Gives a function that adds tests to a suite, of which so many run at a time from when the first is due. `full` adds one of CI. */
-export function atOnce(test: Test, most: number): Test & { full: Test } {
+/** Returns a function that adds tests to a suite, of which at most `max` run at a time from when the first is due. */
+export function atOnce(test: Test, max: number): Test & { full: Test } {
   const waiting: (() => Promise<void>)[] = [];
-  let isStarted = false;
+  let workers = 0;
 
   async function work(): Promise<void> {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await next();
+    // An error is for the test to report.
+    for (let start = waiting.shift(); start !== undefined; start = waiting.shift()) await start().catch(() => {});
   }
 
   const add: Test = (name, run) => {
     if (!isChosen(name)) return;
-    let settle = (_outcome: Promise<void>) => {};
-    const outcome = new Promise<void>((resolve) => settle = resolve);
-    // Looked at later, by its test.
-    outcome.catch(() => {});
-    waiting.push(async () => {
-      const running = run();
-      settle(running);
-      await running.catch(() => {});
+    let begin = () => {};
+    const outcome = new Promise<void>((resolve) => begin = resolve).then(run);
+    waiting.push(() => {
+      begin();
+      return outcome;
     });
     test(name, () => {
-      if (!isStarted) { for (let worker = 0; worker < most; worker++) void work(); }
-      isStarted = true;
+      while (workers < max) {
+        workers++;
+        void work();
+      }
       return outcome;
     });
   };

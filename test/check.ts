@@ -1,6 +1,6 @@
 // `npm test` and `npm run check`: runs the named steps, or the default ones, and prints `N passed, N failed` in its last line.
-// Types, format, lint and prose count as a test each. `--record` stores how long each file took in durations.json, and `--shuffle` runs
-// the files in a random order.
+// Types, format, lint and prose count as a test each. `--record` stores how long each file took in durations.json, and
+// `--shuffle` runs the files in a random order.
 import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import process from "node:process";
@@ -78,15 +78,16 @@ await runJobs(jobs, {
   },
 });
 summarize();
-if (options.record) record();
+if (options.record) await record();
 end(failed === 0 ? 0 : 1);
 
 /** Prints what a file or a command that failed has printed, and how to repeat what failed. */
 function show({ job, output, failed, crash }: JobResult): void {
   report("");
   console.log(`FAILED ${nameOf(job)}${crash === undefined ? "" : `: ${crash}`}\n${output.trimEnd()}`);
-  const names = job.file === undefined ? [] : crash === undefined ? failed : [undefined];
-  for (const name of names) console.log(`repeat: ${repeatCommand(job, name)}`);
+  for (const name of job.file === undefined ? [] : failed) {
+    console.log(`repeat: ${repeatCommand(job, crash === undefined ? name : undefined)}`);
+  }
   if (cures[job.on] !== undefined) console.log(`mend: ${cures[job.on]}`);
   console.log();
 }
@@ -107,13 +108,13 @@ function summarize(): void {
 }
 
 /** Stores how long each file took. Those that did not run keep what they took before. */
-function record(): void {
+async function record(): Promise<void> {
   for (const { job: { on, runtime, file, env }, seconds } of results) {
     // Other versions of Node are taken to be as fast.
     if (file === undefined || on !== runtime) continue;
     (durations[env === undefined ? on : fullName(on)] ??= {})[file] = Math.round(seconds * 10) / 10;
   }
-  const known = new Set(listFiles().map(({ file }) => file));
+  const known = new Set((await listFiles()).map(({ file }) => file));
   const sorted = Object.entries(durations).map(([on, times]) => [
     on,
     Object.fromEntries(Object.entries(times).filter(([file]) => known.has(file)).sort(([a], [b]) => a < b ? -1 : 1)),

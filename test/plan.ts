@@ -1,49 +1,44 @@
 // What is tested where. The first lines of a test file say it: by default, `npm test` runs the file on Node alone, and CI on Node
 // and on Bun.
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import process from "node:process";
+import { parse } from "uvu/parse";
 import { installNode, nodeVersions } from "./node-versions.ts";
 import { pathOf } from "./runtimes.ts";
 import type { Runtime } from "./runtimes.ts";
-import { workerCommand } from "./schedule.ts";
 import type { Job } from "./schedule.ts";
 
-/** A test file, by its path in the folder. */
 export type TestFile = {
-  file: string;
-  /** Where `npm test` runs it. */
-  runs: Runtime[];
-  /** Where CI runs it. */
-  runsInFull: Runtime[];
-  /** Whether it tests what differs between runtimes. */
-  isOfRuntimes: boolean;
-  /** Whether it does more in full. */
-  hasFullForm: boolean;
-  /** Whether nothing may run beside it, since it measures. */
-  isAlone: boolean;
+  file: string; // its path in the folder
+  runs: Runtime[]; // by `npm test`
+  runsInFull: Runtime[]; // in CI
+  hasFullForm: boolean; // more is tested in full
+  isAlone: boolean; // nothing may run beside it, since it measures
 };
 
 /** Where the test files are: another folder in tests of the runner itself. */
 export const testFolder = process.env.TEST_FOLDER ?? pathOf("test");
 
-const everywhere: Runtime[] = ["Node", "Bun", "Deno"];
+const runtimes: Runtime[] = ["Node", "Bun", "Deno"];
 
 /** One runtime for each engine: what is standard JavaScript runs on Deno, which has that of Node, as it does there. */
 const engines: Runtime[] = ["Node", "Bun"];
 
+const isOnEvery = (places: Runtime[]) => places.length === runtimes.length;
+
 /** All test files. */
-export function listFiles(): TestFile[] {
-  const names = readdirSync(testFolder, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".test.ts")).sort().map((file) => {
-    const source = readFileSync(`${testFolder}/${file}`, "utf8");
-    const says = (words: string) => source.slice(0, source.indexOf("import ")).includes(`// ${words}.\n`);
+export async function listFiles(): Promise<TestFile[]> {
+  const { suites } = await parse(testFolder, "\\.test\\.ts$");
+  return suites.map(({ name: file, file: path }) => {
+    const source = readFileSync(path, "utf8");
+    const head = source.slice(0, source.indexOf("import "));
+    const says = (words: string) => head.includes(`// ${words}.\n`);
     const runsEverywhere = says("Runs on every runtime");
     const isOfRuntimes = runsEverywhere || says("Runs on every runtime in CI");
     return {
       file,
-      runs: says("Runs in CI alone") ? [] : runsEverywhere ? everywhere : ["Node"],
-      runsInFull: isOfRuntimes ? everywhere : says("Runs on Node alone") ? ["Node"] : engines,
-      isOfRuntimes,
+      runs: says("Runs in CI alone") ? [] : runsEverywhere ? runtimes : ["Node"],
+      runsInFull: isOfRuntimes ? runtimes : says("Runs on Node alone") ? ["Node"] : engines,
       // Where there are two places, each test runs in one of them.
       hasFullForm: /\bisFull\b|\btest\.full\b|\bopenPlaces\b/.test(source),
       isAlone: says("Runs without others beside it"),
@@ -63,9 +58,9 @@ const commands: Record<string, string[]> = {
 /** The commands that mend what a step found. */
 export const cures: Readonly<Record<string, string>> = { format: "npx deno fmt" };
 
-const runtimes: Record<string, Runtime> = { node: "Node", bun: "Bun", deno: "Deno" };
+const runtimeSteps = runtimes.map((runtime) => runtime.toLowerCase());
 
-export const defaultSteps = [...Object.keys(commands), ...Object.keys(runtimes)];
+export const defaultSteps = [...Object.keys(commands), ...runtimeSteps];
 
 /** What can be run. `rest` is what `npm test` leaves out: other runtimes, other versions of Node, and full forms. */
 export const steps = [...defaultSteps, ...nodeVersions, "rest"];
@@ -84,48 +79,44 @@ export const durations: Record<string, Record<string, number>> = JSON.parse(read
 
 /** The jobs of a step. */
 export async function jobsOf(step: string): Promise<Job[]> {
-  const files = listFiles();
-  if (step in commands) return [{ on: step, command: commands[step]!, seconds: unknownSeconds }];
-  const runtime = runtimes[step];
+  if (commands[step] !== undefined) return [{ on: step, command: commands[step], seconds: unknownSeconds }];
+  const files = await listFiles();
+  const runtime = runtimes[runtimeSteps.indexOf(step)];
   if (runtime !== undefined) {
     return files.filter(({ runs }) => runs.includes(runtime)).map((file) => jobOf(runtime, file));
   }
   if (step === "rest") {
-    const rest = everywhere.flatMap((runtime) =>
+    const rest = runtimes.flatMap((runtime) =>
       files
-        .filter(({ runs, runsInFull }) => runsInFull.includes(runtime) || runs.includes(runtime))
+        .filter(({ runsInFull }) => runsInFull.includes(runtime))
         .filter(({ runs, hasFullForm }) => hasFullForm || !runs.includes(runtime))
-        .map((file) => {
-          // What is the same on all runtimes is exhaustive on Node.
-          const isInFull = runtime === "Node" || file.isOfRuntimes;
-          return jobOf(runtime, file, isInFull ? inFull(runtime, file) : {});
-        })
+        // What is the same on all runtimes is exhaustive on Node.
+        .map((file) => jobOf(runtime, file, runtime === "Node" || isOnEvery(file.runsInFull)))
     );
     return [...rest, ...(await Promise.all(nodeVersions.map(jobsOf))).flat()];
   }
   const env = { PATH: `${await installNode(step)}:${pathOf("node_modules/.bin")}:${process.env.PATH}` };
   // On the newest version runs what `npm test` runs everywhere. Between it and the oldest it is enough that the package works.
-  const isChosen = ({ file, runs }: TestFile) =>
-    file === "package.test.ts" || step === nodeVersions.at(-1) && runs.length === everywhere.length;
-  const chosen = files.filter(isChosen);
-  return chosen.map((file) => jobOf("Node", file, { on: step.replace("node", "Node "), env }));
+  return files
+    .filter(({ file, runs }) => file === "package.test.ts" || step === nodeVersions.at(-1) && isOnEvery(runs))
+    .map((file) => ({ ...jobOf("Node", file), on: step.replace("node", "Node "), env }));
 }
 
-const jobOf = (runtime: Runtime, { file, isAlone }: TestFile, more: Partial<Job> = {}): Job => ({
+const workers: Record<Runtime, string[]> = {
+  Node: ["node", "--import", "tsx"],
+  Bun: ["bun"],
+  Deno: ["deno", "run", "--quiet", "--allow-all"],
+};
+
+const jobOf = (runtime: Runtime, { file, isAlone }: TestFile, isFull = false): Job => ({
   on: runtime,
   runtime,
   file,
-  command: workerCommand(runtime),
-  seconds: durations[runtime]?.[file] ?? unknownSeconds,
+  command: [...workers[runtime], "test/run.ts", "--worker"],
+  seconds: (isFull ? durations[fullName(runtime)]?.[file] : undefined) ?? durations[runtime]?.[file] ?? unknownSeconds,
   isAlone,
-  ...more,
+  ...isFull ? { env: { TEST_SCOPE: "full" } } : {},
 });
-
-/** How a job is in full. */
-function inFull(runtime: Runtime, { file }: TestFile): Partial<Job> {
-  const seconds = durations[fullName(runtime)]?.[file];
-  return { env: { TEST_SCOPE: "full" }, ...seconds === undefined ? {} : { seconds } };
-}
 
 /** Where `durations` has what full forms take. */
 export const fullName = (runtime: string): string => `${runtime} in full`;

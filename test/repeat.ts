@@ -6,7 +6,6 @@ import { parseArgs } from "node:util";
 import { jobsOf, nameOf, repeatCommand } from "./plan.ts";
 import { pathOf } from "./runtimes.ts";
 import { defaultSlots, endAll, runJobs } from "./schedule.ts";
-import type { Job } from "./schedule.ts";
 
 const { values: { times, beside, syncs }, positionals: [pattern = ""] } = parseArgs({
   allowPositionals: true,
@@ -39,45 +38,42 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.once(sign
 
 const all = (await Promise.all(["node", "bun", "deno"].map(jobsOf))).flat();
 const jobs = all.filter(({ file }) => file!.includes(pattern)).sort((a, b) => b.seconds - a.seconds);
-const failures = new Map<string, { job: Job; name: string | undefined; times: number; SEED: string }>();
-let runs = 0, green = 0;
-const seconds: number[] = [];
+const failures = new Map<string, { times: number; repeat: string }>(); // by test
+const seconds: number[] = []; // of each run
+let green = 0;
 
-while (runs < Number(times)) {
-  const SEED = String(Math.floor(Math.random() * 1e9));
-  process.env.SEED = SEED;
+while (seconds.length < Number(times)) {
+  process.env.SEED = String(Math.floor(Math.random() * 1e9));
   const began = performance.now();
   const results = await runJobs(jobs, { slots: defaultSlots });
   const failed = results.filter(({ failed }) => failed.length > 0);
-  const passed = results.reduce((sum, { passed }) => sum + passed, 0);
   for (const { job, failed: names, crash, output } of failed) {
     for (const name of names) {
-      const key = `${nameOf(job)} ${name}`;
-      const before = failures.get(key)?.times ?? 0;
-      failures.set(key, { job, name: crash === undefined ? name : undefined, times: before + 1, SEED });
+      const test = `${nameOf(job)} ${name}`;
+      const repeat = `SEED=${process.env.SEED} ${repeatCommand(job, crash === undefined ? name : undefined)}`;
+      failures.set(test, { times: (failures.get(test)?.times ?? 0) + 1, repeat });
     }
     console.error(`FAILED ${nameOf(job)}\n${output.trimEnd()}`);
   }
-  runs++;
   if (failed.length === 0) green++;
   seconds.push((performance.now() - began) / 1000);
-  console.error(`${runs} of ${times}: ${passed} passed, ${failed.length} files failed, ${seconds.at(-1)!.toFixed()} s`);
+  const passed = results.reduce((sum, { passed }) => sum + passed, 0);
+  const sums = `${passed} passed, ${failed.length} files failed, ${seconds.at(-1)!.toFixed()} s`;
+  console.error(`${seconds.length} of ${times}: ${sums}`);
 }
 end(failures.size === 0 ? 0 : 1);
 
 /** Prints the table, and exits. */
 function end(code: number): never {
   endAll();
-  const rows = [...failures].map((
-    [name, { job, name: test, times, SEED }],
-  ) => [`${times} of ${runs}`, name, `SEED=${SEED} ${repeatCommand(job, test)}`]);
+  const rows = Array.from(failures, ([test, { times, repeat }]) => [`${times} of ${seconds.length}`, test, repeat]);
   if (rows.length > 0) {
-    console.log(
-      [["failed", "test", "repeat"], ["---", "---", "---"], ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n"),
-    );
+    const table = [["failed", "test", "repeat"], ["---", "---", "---"], ...rows];
+    console.log(table.map((row) => `| ${row.join(" | ")} |`).join("\n"));
   }
-  const sorted = [...seconds].sort((a, b) => a - b);
-  const spread = sorted.length === 0 ? "" : `, ${sorted[0]!.toFixed()} to ${sorted.at(-1)!.toFixed()} s each`;
-  console.log(`${green} of ${runs} runs without a failure${spread}`);
+  const spread = seconds.length === 0
+    ? ""
+    : `, ${Math.min(...seconds).toFixed()} to ${Math.max(...seconds).toFixed()} s each`;
+  console.log(`${green} of ${seconds.length} runs without a failure${spread}`);
   process.exit(code);
 }

@@ -37,7 +37,6 @@ async function* load(file: string): AsyncGenerator<string, FileResult> {
   const ended = outcomes.splice(0);
   const namesOf = (state: string) => ended.filter((outcome) => outcome.state === state).map(({ name }) => name);
   return {
-    file,
     passed: namesOf("passed").length,
     failed: namesOf("failed"),
     skipped: namesOf("skipped").length,
@@ -66,7 +65,7 @@ process.exit();
 
 async function runChosen(pattern: string, name: string | undefined): Promise<void> {
   if (name !== undefined) process.env.TEST_NAME = name;
-  const all = listFiles();
+  const all = await listFiles();
   const named = all.filter(({ file }) => file.includes(pattern));
   const files = named.filter(({ runsInFull }) => runsInFull.includes(currentRuntime));
   const results: FileResult[] = [];
