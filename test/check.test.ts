@@ -168,10 +168,17 @@ test("tests whose preparation fails count as failures, and say why", async () =>
   assert.match(out, 'repeat: npm run -s test:node -- b.test.ts "does 2"\n');
 });
 
-test("a file without tests, and one that cannot be loaded, count as failures", async () => {
-  const settings = await withFiles({ a: 'import "node:fs";\n', b: 'import "./nowhere.ts";\n', c: fileOf("c", [""]) });
+test("a file without tests, one that cannot be loaded, and a suite that is never run count as failures", async () => {
+  const settings = await withFiles({
+    a: 'import "node:fs";\n',
+    b: 'import "./nowhere.ts";\n',
+    c: fileOf("c", [""]),
+    d: fileOf("d", [""]).replace("test.run();", ""),
+  });
   const { code, out, last } = await runCommand(npmTest, settings);
-  assert.equal([code, last], [1, "1 passed, 2 failed"], out);
+  assert.equal([code, last], [1, "1 passed, 3 failed"], out);
+  assert.match(out, "FAILED Node a.test.ts: it has no tests");
+  assert.match(out, 'repeat: npm run -s test:node -- d.test.ts "does 1"\n');
 });
 
 test.full("reasons of skipped tests and the slowest files are shown", async () => {
