@@ -12,12 +12,12 @@ import { agentSteps, faceSteps, operationSteps, pageSteps } from "./walk.ts";
 import type { Step } from "./walk.ts";
 import { fillWorkspace } from "./workspace.ts";
 
-/** The memory that a container has. The code of Deno, and what it has of memory outside of its heap, is larger. */
-export const containerMebibytes: Record<Runtime, number> = { Node: 512, Bun: 512, Deno: 640 };
+/** The memory that a container has. Bun and Deno have more outside of their heaps. */
+export const containerMebibytes: Record<Runtime, number> = { Node: 512, Bun: 576, Deno: 640 };
 /** As a runtime sizes its heap in such a container. */
 const heapSettings: Record<Runtime, Record<string, string>> = {
   Node: { NODE_OPTIONS: "--max-old-space-size=256" },
-  Bun: { BUN_JSC_forceRAMSize: String(containerMebibytes.Bun * 1024 * 1024) },
+  Bun: { BUN_JSC_forceRAMSize: String(512 * 1024 * 1024) },
   Deno: { DENO_V8_FLAGS: "--max-old-space-size=256" },
 };
 

@@ -106,7 +106,7 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
   const name = given ?? (isKnown ? undefined : ofPath());
   const published = await call(publishPrompt, {
     ...content,
-    title: title ?? name ?? await findTitle(call, promptId) ?? ofPath(),
+    title: title ?? name ?? await findTitle(call, promptId, workspaceId) ?? ofPath(),
     workspaceId,
     name,
     promptId,
@@ -139,8 +139,11 @@ async function push({ args, call, terminal }: CommandContext): Promise<Outcome> 
 }
 
 /** The title that a prompt has. */
-const findTitle = async (call: Call, id: PromptId | undefined): Promise<string | undefined> =>
-  id && (await call(getPrompt, { id })).title;
+const findTitle = async (
+  call: Call,
+  id: PromptId | undefined,
+  workspaceId: WorkspaceId,
+): Promise<string | undefined> => id && (await call(getPrompt, { id, workspaceId })).title;
 
 /** Reads a prompt file: JSON, or what a folder of prompts may have. The refusal of a field names the file too. */
 function readFile(source: string, path: string, { say }: Terminal): FileContent | ReturnType<typeof readPromptFile> {
