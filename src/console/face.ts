@@ -177,7 +177,9 @@ const showPage = (page: Page | Resource): Handler => async (ctx, context, state)
   if (caller.tokenId !== undefined) logContext.tokenId = caller.tokenId;
   for (const id of Object.values(params)) setId(logContext, id);
   const progress = createProgress();
-  const call = callerOf(ctx, isChange(ctx) ? state : remembering(state), { ...caller, requestId }, progress);
+  // A resource may be a stream, which would keep all that it has sent.
+  const isRemembered = "show" in page && !isChange(ctx);
+  const call = callerOf(ctx, isRemembered ? remembering(state) : state, { ...caller, requestId }, progress);
   const { clock } = state.store;
   let visit: ConsoleRequest = {
     ...{ caller, params, root, call, workspace: undefined, refusal: undefined, now: clock() },

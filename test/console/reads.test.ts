@@ -1,10 +1,13 @@
 // How often a page asks the database, and how many times it has to wait for it: on a server each time is a round trip.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as assert from "uvu/assert";
 import type { Database, Row, Statement } from "../../src/database/database.ts";
 import { openMemory, promptFile, toPrompt } from "../helpers.ts";
 import { pushPrompt } from "../actions.ts";
+import { currentRuntime } from "../runtimes.ts";
 import { suite } from "../suite.ts";
-import { createVisit } from "./visitor.ts";
+import { createVisit, origin } from "./visitor.ts";
 
 const test = suite("reads of pages");
 
@@ -79,6 +82,40 @@ for (const [path, reads, trips] of pages) {
     await visitor.see(path.replace(/:\w+/g, (name) => Object(named)[name]));
     assert.ok(counts.reads > 0 && counts.reads <= reads && counts.trips <= trips, JSON.stringify(counts));
     assert.is(asked.size, counts.reads, "Something was asked for twice");
+  });
+}
+
+// Only Node collects garbage on demand.
+if (currentRuntime === "Node") {
+  test("a text that is streamed keeps nothing of what has been sent", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const memory = await openMemory(), long: WeakRef<Row[]>[] = [];
+    const read = async (statement: Statement): Promise<Row[]> => {
+      const rows = await memory.read(statement);
+      if (rows.some((row) => Object.values(row).some((value) => String(value).length > 100_000))) {
+        long.push(new WeakRef(rows));
+      }
+      return rows;
+    };
+    const { world, visitor } = await createVisit({ database: { ...memory, read } });
+    for (let nth = 0; nth < 40; nth++) {
+      await world.submit({ sessionId: "s", status: 1, content: { output: "x".repeat(400_000) } });
+    }
+    const answer = await world.fetch(
+      new Request(`${origin}/console/${world.workspaceId}/records/export?format=ndjson`, {
+        headers: { Cookie: visitor.cookie },
+      }),
+    );
+    const reader = answer.body!.getReader();
+    while (long.length < 12) assert.not.ok((await reader.read()).done);
+    // What is made in one task may live until the next one.
+    await new Promise((resolve) => setTimeout(resolve));
+    collect();
+    const kept = long.filter((rows) => rows.deref() !== undefined).length;
+    assert.ok(kept <= 4, `${kept} of ${long.length}`);
+    await reader.cancel();
+    await world.close();
   });
 }
 
