@@ -1,14 +1,15 @@
-// The reads of a page: the page remembers each until its response is complete.
+// The reads of a page: the page remembers what it has read until its response is complete.
 import type { Database, Row, Statement } from "../database/database.ts";
 
-const maxKept = 1_024; // rows of one statement. A page asks for more only to count them
+const maxKept = 4 * 1024 * 1024; // characters and bytes of rows, because statistics read the whole log
 
 /**
- * Makes a function that wraps the databases of one page. They read the rows of a statement at most once, if these are
- * few.
+ * Makes a function that wraps the databases of one page. They read the rows of a statement at most once, as long as there
+ * is room for them.
  */
 export function createReads(): (database: Database) => Database {
   const kept = new Map<string, Promise<Row[]>>();
+  let room = maxKept;
   return (database) => ({
     ...database,
     read(statement: Statement) {
@@ -18,9 +19,17 @@ export function createReads(): (database: Database) => Database {
       const result = database.read(statement);
       kept.set(key, result);
       return result.then((rows) => {
-        if (rows.length > maxKept) kept.delete(key);
+        const size = sizeOf(rows);
+        if (size > room) kept.delete(key);
+        else room -= size;
         return rows;
       });
     },
   });
 }
+
+const sizeOf = (rows: Row[]): number =>
+  rows.reduce((sum, row) => Object.values(row).reduce((size: number, value) => size + lengthOf(value), sum), 0);
+
+const lengthOf = (value: unknown): number =>
+  typeof value === "string" ? value.length : ArrayBuffer.isView(value) ? value.byteLength : 8;

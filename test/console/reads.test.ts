@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import * as assert from "uvu/assert";
 import type { Database, Row, Statement } from "../../src/database/database.ts";
+import { createReads } from "../../src/console/reads.ts";
 import { openMemory, promptFile, toPrompt } from "../helpers.ts";
 import { pushPrompt } from "../actions.ts";
 import { currentRuntime } from "../runtimes.ts";
@@ -84,6 +85,24 @@ for (const [path, reads, trips] of pages) {
     assert.is(asked.size, counts.reads, "Something was asked for twice");
   });
 }
+
+test("a page remembers what is small, and of long rows no more than some megabytes", async () => {
+  const asked: string[] = [];
+  const rowsOf = ({ sql }: Statement): Row[] => [{ numbers: sql === "small" ? "1,2" : sql.repeat(300_000) }];
+  const remember = createReads();
+  const page = remember({
+    ...await openMemory(),
+    read: (statement) => {
+      asked.push(statement.sql);
+      return Promise.resolve(rowsOf(statement));
+    },
+  });
+  const slices = Array.from({ length: 50 }, (_, nth) => String.fromCharCode(65 + nth));
+  for (const sql of ["small", ...slices, "small", ...slices]) await page.read({ sql });
+  const again = slices.filter((slice) => asked.filter((sql) => sql === slice).length > 1);
+  assert.is(asked.filter((sql) => sql === "small").length, 1);
+  assert.ok(again.length >= 35, `${again.length} of ${slices.length}`);
+});
 
 // Only Node collects garbage on demand.
 if (currentRuntime === "Node") {
