@@ -58,11 +58,6 @@ const refused = {
     as: [errors.outdated("Deployment", "dep_01m7")],
   },
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
-  unsupported: {
-    when: "The body is compressed, or encoded otherwise",
-    as: [errors.bodyEncoded()],
-    headers: ["Accept-Encoding"],
-  },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [

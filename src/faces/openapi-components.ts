@@ -139,7 +139,12 @@ export type RefusedKind = { when: string; as: Refusal[]; headers?: HeaderName[];
 export const refusedAnywhere = {
   timeout: { when: "The body arrives too slowly", as: [errors.bodyTooSlow(30)] },
   internal: { when: "The service failed", as: [errors.internalError()] },
-};
+  unsupported: {
+    when: "The body is compressed, or encoded otherwise",
+    as: [errors.bodyEncoded()],
+    headers: ["Accept-Encoding"],
+  },
+} satisfies Partial<Record<ErrorKind, RefusedKind>>;
 
 const monthUsed = { limit: 10_000, used: 10_000, resetTime: 1_798_761_600, upgradeUrl: null };
 
@@ -170,11 +175,6 @@ const refused = {
   },
   ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(1_048_576)] },
-  unsupported: {
-    when: "The body is compressed, or encoded otherwise",
-    as: [errors.bodyEncoded()],
-    headers: ["Accept-Encoding"],
-  },
   key_reused: { when: "The Idempotency-Key was used with another body or deployment", as: [errors.keyReused()] },
   quota_exhausted: {
     when: "The month's quota is exhausted",

@@ -12,8 +12,8 @@ import { agentSteps, faceSteps, operationSteps, pageSteps } from "./walk.ts";
 import type { Step } from "./walk.ts";
 import { fillWorkspace } from "./workspace.ts";
 
-/** The memory that a container has. Deno has more outside of its heap, and Bun gives memory back late. */
-export const containerMebibytes: Record<Runtime, number> = { Node: 512, Bun: 768, Deno: 640 };
+/** The memory that a container has. Deno has more outside of its heap. */
+export const containerMebibytes: Record<Runtime, number> = { Node: 512, Bun: 512, Deno: 640 };
 /** As a runtime sizes its heap in such a container. */
 const heapSettings: Record<Runtime, Record<string, string>> = {
   Node: { NODE_OPTIONS: "--max-old-space-size=256" },

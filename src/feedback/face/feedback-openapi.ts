@@ -63,11 +63,6 @@ const refused = {
   },
   ...refusedAnywhere,
   too_large: { when: "The body is too large", as: [errors.bodyTooLarge(65_536)] },
-  unsupported: {
-    when: "The body is compressed, or encoded otherwise",
-    as: [errors.bodyEncoded()],
-    headers: ["Accept-Encoding"],
-  },
   unavailable: {
     when: "The database is busy or unreachable, or the service is stopping or overloaded",
     as: [
